@@ -1,0 +1,95 @@
+//! Moves of the fast variables at fixed x: no slow evaluation at all.
+
+use crate::density::{Conditional, End};
+use crate::error::Error;
+use crate::frame::FrameRule;
+use crate::info::Info;
+use crate::moves::{FastMove, Move, Point};
+use crate::rng::Rng;
+use crate::state::{State, Workspace};
+use crate::target::Target;
+use serde::{Deserialize, Serialize};
+
+/// Several moves of y at fixed x.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FastOnly {
+    inner: FastMove,
+    times: usize,
+    frame: FrameRule,
+}
+
+impl FastOnly {
+    /// This move, so many times in each step.
+    pub fn new(inner: FastMove, times: usize) -> Self {
+        Self {
+            inner,
+            times,
+            frame: FrameRule::Identity,
+        }
+    }
+
+    /// The same in a frame.
+    #[must_use]
+    pub fn in_frame(mut self, frame: FrameRule) -> Self {
+        self.frame = frame;
+        self
+    }
+
+    pub(crate) fn step<T: Target>(
+        &self,
+        target: &T,
+        state: &mut State<T::Cache>,
+        work: &mut Workspace,
+        rng: &mut Rng,
+    ) -> Result<Info, Error> {
+        let mut info = Info::default();
+        if state.y.is_empty() {
+            return Ok(info);
+        }
+        self.frame.place(target, &mut state.slow, work, &mut info);
+        let frame = self.frame.of(&state.slow);
+        let end = End::new(target, &state.slow, frame);
+        frame.to_z(&state.y, &mut work.z, &mut work.spare);
+        let Workspace {
+            z, moves, buffers, ..
+        } = work;
+        let mut point = Point {
+            at: z,
+            value: state.log_density,
+        };
+        // Whether y moved at all: mapping an unmoved z back would move it by a rounding error.
+        let mut accepted = 0;
+        let mut density = Conditional::new(end, buffers);
+        for _ in 0..self.times {
+            let tally = self.inner.step(&mut density, &mut point, moves, rng);
+            info.inner_proposed += tally.proposed;
+            accepted += tally.accepted;
+        }
+        info.inner_accepted = accepted;
+        info.fast_evaluations += density.finish()?;
+        if accepted > 0 {
+            state.log_density = point.value;
+            frame.to_y(z, &mut state.y);
+        }
+        Ok(info)
+    }
+
+    pub(crate) fn validate(&self, x: &[f64], y: &[f64]) -> Result<(), Error> {
+        if self.times == 0 {
+            return Err(Error::Setting {
+                what: "the number of fast-only moves",
+                value: 0.0,
+                expected: "at least 1",
+            });
+        }
+        self.frame.validate(x.len(), y.len())?;
+        if y.is_empty() {
+            return Ok(());
+        }
+        self.inner.validate(y.len())
+    }
+
+    pub(crate) fn needs_gradient(&self) -> Option<&'static str> {
+        self.inner.needs_gradient()
+    }
+}

@@ -1,0 +1,134 @@
+//! Kernels: what leaves the target invariant. One file each.
+
+mod drag;
+mod fast_only;
+mod joint;
+mod single;
+
+pub use drag::Drag;
+pub use fast_only::FastOnly;
+pub use joint::Joint;
+pub use single::Single;
+
+use crate::error::Error;
+use crate::info::Info;
+use crate::rng::Rng;
+use crate::state::{State, Workspace};
+use crate::target::Target;
+use serde::{Deserialize, Serialize};
+
+/// A transition that leaves the target invariant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Kernel {
+    /// A slow proposal with the fast variables dragged along: the paper's method.
+    Drag(Drag),
+    /// Moves of the fast variables at fixed x.
+    FastOnly(FastOnly),
+    /// x and y proposed together.
+    Joint(Joint),
+    /// One variable after another.
+    Single(Single),
+    /// Several kernels, one after another, in every step.
+    Cycle(Vec<Kernel>),
+    /// One of several kernels, drawn with these weights in every step.
+    Mix(Vec<(f64, Kernel)>),
+}
+
+impl Kernel {
+    /// Metropolis in x alone: for targets without fast variables, such as a known marginal.
+    pub fn metropolis(proposal: crate::SlowProposal) -> Self {
+        Self::Drag(Drag::without_fast(proposal))
+    }
+
+    /// One step.
+    pub(crate) fn step<T: Target>(
+        &self,
+        target: &T,
+        state: &mut State<T::Cache>,
+        work: &mut Workspace,
+        rng: &mut Rng,
+    ) -> Result<Info, Error> {
+        match self {
+            Self::Drag(kernel) => kernel.step(target, state, work, rng),
+            Self::FastOnly(kernel) => kernel.step(target, state, work, rng),
+            Self::Joint(kernel) => kernel.step(target, state, work, rng),
+            Self::Single(kernel) => kernel.step(target, state, work, rng),
+            Self::Cycle(kernels) => {
+                let mut info = Info::default();
+                for kernel in kernels {
+                    info += kernel.step(target, state, work, rng)?;
+                }
+                Ok(info)
+            }
+            Self::Mix(parts) => {
+                let k = rng.pick(parts.iter().map(|part| part.0));
+                parts[k].1.step(target, state, work, rng)
+            }
+        }
+    }
+
+    /// Refuses, before anything runs, whatever does not fit the start.
+    ///
+    /// # Errors
+    /// The error says which setting is wrong and which values it may have.
+    pub fn validate(&self, x: &[f64], y: &[f64]) -> Result<(), Error> {
+        match self {
+            Self::Drag(kernel) => kernel.validate(x, y),
+            Self::FastOnly(kernel) => kernel.validate(x, y),
+            Self::Joint(kernel) => kernel.validate(x, y),
+            Self::Single(kernel) => kernel.validate(x, y),
+            Self::Cycle(kernels) => {
+                not_empty("the number of kernels in a cycle", kernels.len())?;
+                kernels.iter().try_for_each(|k| k.validate(x, y))
+            }
+            Self::Mix(parts) => {
+                not_empty("the number of kernels in a mix", parts.len())?;
+                for (weight, kernel) in parts {
+                    if !(*weight > 0.0 && weight.is_finite()) {
+                        return Err(Error::Setting {
+                            what: "the weight of a kernel in a mix",
+                            value: *weight,
+                            expected: "positive and finite",
+                        });
+                    }
+                    kernel.validate(x, y)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The name of a move in here that needs gradients.
+    pub(crate) fn needs_gradient(&self) -> Option<&'static str> {
+        match self {
+            Self::Drag(kernel) => kernel.needs_gradient(),
+            Self::FastOnly(kernel) => kernel.needs_gradient(),
+            Self::Joint(_) | Self::Single(_) => None,
+            Self::Cycle(kernels) => kernels.iter().find_map(Self::needs_gradient),
+            Self::Mix(parts) => parts.iter().find_map(|(_, k)| k.needs_gradient()),
+        }
+    }
+}
+
+fn not_empty(what: &'static str, len: usize) -> Result<(), Error> {
+    if len > 0 {
+        return Ok(());
+    }
+    Err(Error::Setting {
+        what,
+        value: 0.0,
+        expected: "at least 1",
+    })
+}
+
+/// From a kernel's own type to the enum.
+macro_rules! into_kernel {
+    ($($name:ident),*) => {$(
+        impl From<$name> for Kernel {
+            fn from(kernel: $name) -> Self {
+                Self::$name(kernel)
+            }
+        }
+    )*};
+}
+into_kernel!(Drag, FastOnly, Joint, Single);

@@ -1,0 +1,68 @@
+//! Towline samples posteriors of two speeds: some variables are *slow* (changing one costs a long
+//! computation), the rest *fast* (given that computation, the density is cheap).
+//!
+//! The method is Radford Neal's "Taking Bigger Metropolis Steps by Dragging Fast Variables"
+//! (2004). The state is (x, y), x slow and y fast; a new x is proposed, y is dragged along through
+//! intermediate distributions at the price of fast evaluations only, and the whole is accepted or
+//! rejected. We write ℓ(x, y) for the log density, `log_density` everywhere; the paper's
+//! energy E is its negative.
+//!
+//! The paper's first example, in which sin(x) stands for a long computation:
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//! use towline::{Chain, Drag, Draw, Factor, FastMove, ModelError, RandomWalk, Rng, SlowProposal, Target};
+//!
+//! struct Neal1;
+//! impl Target for Neal1 {
+//!     type Cache = (f64, f64);
+//!     fn prepare(&self, x: &[f64]) -> Result<Option<(f64, f64)>, ModelError> {
+//!         Ok(Some((x[0], x[0].sin()))) // the slow part
+//!     }
+//!     fn log_density(&self, &(x, sin_x): &(f64, f64), y: &[f64]) -> f64 {
+//!         -x * x - 50.0 * (1.0 + x * x).powi(2) * (y[0] - sin_x).powi(2)
+//!     }
+//! }
+//!
+//! let inner = RandomWalk::new(Factor::diagonal(&[0.2], "inner steps")?);
+//! let drag = Drag::new(20, SlowProposal::random_walk(&[1.0])?, FastMove::RandomWalk(inner))?;
+//! let mut chain = Chain::new(Neal1, drag, &[0.0], &[0.0], Rng::stream(1, 0))?;
+//! let mut xs = Vec::new();
+//! chain.run(20_000, |draw: &Draw| { xs.push(draw.x[0]); ControlFlow::Continue(()) })?;
+//! let variance = xs.iter().map(|x| x * x).sum::<f64>() / xs.len() as f64;
+//! println!("variance of x: {variance:.2}, accepted {:.2}", chain.totals().outer_acceptance());
+//! # assert!((variance - 0.319).abs() < 0.12);
+//! # Ok::<(), towline::Error>(())
+//! ```
+//!
+//! To follow the path of one number, read the files in this order: `target` (what a user writes),
+//! `density` (what a move sees of it), `frame`, `moves`, `path`, `kernel::drag`, `chain`.
+
+#![deny(missing_docs)]
+
+mod chain;
+mod density;
+#[cfg(test)]
+mod enumerate;
+mod error;
+mod factor;
+mod frame;
+mod info;
+mod kernel;
+mod moves;
+mod path;
+mod proposal;
+mod rng;
+mod state;
+mod target;
+
+pub use chain::{Chain, Draw, Observer, Snapshot};
+pub use error::{Error, ModelError};
+pub use factor::Factor;
+pub use frame::{Frame, FrameRule, Linear, Root};
+pub use info::Info;
+pub use kernel::{Drag, FastOnly, Joint, Kernel, Single};
+pub use moves::{Coordinate, CrankNicolson, EllipticalSlice, FastMove, Hmc, RandomWalk, Slice};
+pub use proposal::SlowProposal;
+pub use rng::Rng;
+pub use target::{Scratch, Target};

@@ -1,0 +1,104 @@
+//! Where a chain is: x with its slow cache, y, and the log density there.
+
+use crate::density::Buffers;
+use crate::error::Error;
+use crate::frame::Frame;
+use crate::moves::Work;
+use crate::target::Target;
+
+/// x and everything the slow computation at x left behind.
+#[derive(Debug, Clone)]
+pub(crate) struct Slow<C> {
+    pub x: Vec<f64>,
+    pub cache: C,
+    /// Frames found here, each with the key of the rule that found it.
+    pub frames: Vec<(u64, Frame)>,
+}
+
+/// What the next step needs, and nothing more.
+#[derive(Debug, Clone)]
+pub(crate) struct State<C> {
+    pub slow: Slow<C>,
+    pub y: Vec<f64>,
+    pub log_density: f64,
+}
+
+impl<C> State<C> {
+    /// The state at a start: its slow computation, and one fast evaluation.
+    pub fn new<T: Target<Cache = C>>(
+        target: &T,
+        x: Vec<f64>,
+        y: Vec<f64>,
+        buffers: &mut Buffers,
+    ) -> Result<Self, Error> {
+        let Some(slow) = prepare(target, &x)? else {
+            return Err(Error::OutsideSupport { x, y });
+        };
+        let log_density = evaluate(target, &slow, &y, buffers)?;
+        if log_density == f64::NEG_INFINITY {
+            return Err(Error::OutsideSupport { x, y });
+        }
+        Ok(Self {
+            slow,
+            y,
+            log_density,
+        })
+    }
+}
+
+/// The slow computation; `None` where there is no mass.
+pub(crate) fn prepare<T: Target>(target: &T, x: &[f64]) -> Result<Option<Slow<T::Cache>>, Error> {
+    // Nothing that overflowed is shown to the model: it has no mass there.
+    if x.iter().any(|v| !v.is_finite()) {
+        return Ok(None);
+    }
+    let cache = target.prepare(x).map_err(|source| Error::Model {
+        x: x.to_vec(),
+        source,
+    })?;
+    Ok(cache.map(|cache| Slow {
+        x: x.to_vec(),
+        cache,
+        frames: Vec::new(),
+    }))
+}
+
+/// One fast evaluation at a prepared x.
+pub(crate) fn evaluate<T: Target>(
+    target: &T,
+    slow: &Slow<T::Cache>,
+    y: &[f64],
+    buffers: &mut Buffers,
+) -> Result<f64, Error> {
+    let value = target.log_density_in(&slow.cache, y, &mut buffers.scratch);
+    if value.is_nan() || value == f64::INFINITY {
+        return Err(Error::NotANumber {
+            x: slow.x.clone(),
+            y: y.to_vec(),
+            value,
+        });
+    }
+    Ok(value)
+}
+
+/// Memory that steps use and leave meaningless, so that they need not allocate.
+#[derive(Debug, Clone)]
+pub(crate) struct Workspace {
+    pub x: Vec<f64>,
+    pub z: Vec<f64>,
+    pub spare: Vec<f64>,
+    pub moves: Work<Vec<f64>>,
+    pub buffers: Buffers,
+}
+
+impl Workspace {
+    pub fn new(slow_dim: usize, fast_dim: usize) -> Self {
+        Self {
+            x: vec![0.0; slow_dim],
+            z: vec![0.0; fast_dim],
+            spare: vec![0.0; fast_dim],
+            moves: Work::new(fast_dim),
+            buffers: Buffers::new(fast_dim),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What the user writes: a density in two stages, one slow and one fast.
+
+use crate::error::ModelError;
+
+/// Working memory that the engine keeps for a target, so that a fast evaluation need not allocate.
+///
+/// ```
+/// let mut scratch = towline::Scratch::default();
+/// let [a, b] = scratch.slices([3, 2]);
+/// a[0] = 1.0;
+/// b[1] = 2.0;
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Scratch {
+    buffer: Vec<f64>,
+}
+
+impl Scratch {
+    /// Disjoint slices of the lengths asked for, with whatever an earlier call left in them.
+    ///
+    /// Allocates only when it has never been asked for as much before.
+    pub fn slices<const K: usize>(&mut self, lengths: [usize; K]) -> [&mut [f64]; K] {
+        let total: usize = lengths.iter().sum();
+        if self.buffer.len() < total {
+            self.buffer.resize(total, 0.0);
+        }
+        let mut rest = &mut self.buffer[..];
+        lengths.map(|length| {
+            let (head, tail) = std::mem::take(&mut rest).split_at_mut(length);
+            rest = tail;
+            head
+        })
+    }
+}
+
+/// A density over slow variables x and fast variables y, in two stages.
+///
+/// Two methods are needed: [`prepare`](Self::prepare), the slow computation, whose result is
+/// cached, and [`log_density`](Self::log_density), which given that cache is cheap. The log density
+/// need not be normalised. (The paper's energy E is its negative.)
+///
+/// The rest is optional: what a target can offer to be sampled faster, or to be sampled at more
+/// than two speeds.
+pub trait Target {
+    /// What the slow computation leaves behind for the fast ones.
+    type Cache;
+
+    /// The slow computation at `x`.
+    ///
+    /// Answers `Ok(None)` where there is no mass whatever y is; an error is the model's failure and
+    /// ends the chain.
+    ///
+    /// # Errors
+    /// Whatever can fail in the model.
+    fn prepare(&self, x: &[f64]) -> Result<Option<Self::Cache>, ModelError>;
+
+    /// The log density of (x, y), given the cache of x; −∞ outside the support.
+    fn log_density(&self, cache: &Self::Cache, y: &[f64]) -> f64;
+
+    /// The same with working memory: what the engine calls. Override it where a fast evaluation
+    /// needs arrays of its own.
+    #[inline]
+    fn log_density_in(&self, cache: &Self::Cache, y: &[f64], scratch: &mut Scratch) -> f64 {
+        let _ = scratch;
+        self.log_density(cache, y)
+    }
+
+    /// The log densities of many y (one after another in `ys`, each of length `ys.len() /
+    /// out.len()`) at one x. Override it where a vectorised form is cheaper than this loop.
+    fn log_density_batch(
+        &self,
+        cache: &Self::Cache,
+        ys: &[f64],
+        out: &mut [f64],
+        scratch: &mut Scratch,
+    ) {
+        let dim = ys.len().checked_div(out.len()).unwrap_or(0);
+        for (k, value) in out.iter_mut().enumerate() {
+            *value = self.log_density_in(cache, &ys[k * dim..(k + 1) * dim], scratch);
+        }
+    }
+
+    /// The log density and, in `gradient`, its gradient in y; `None` (the default) where the
+    /// target has no gradients.
+    fn gradient(
+        &self,
+        cache: &Self::Cache,
+        y: &[f64],
+        gradient: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Option<f64> {
+        let _ = (cache, y, gradient, scratch);
+        None
+    }
+
+    /// Fills `curvature` (row-major, d × d) with minus the second derivatives in y and answers
+    /// true; false (the default) where the target has none.
+    fn curvature(
+        &self,
+        cache: &Self::Cache,
+        y: &[f64],
+        curvature: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> bool {
+        let _ = (cache, y, curvature, scratch);
+        false
+    }
+}
+
+impl<T: Target + ?Sized> Target for &T {
+    type Cache = T::Cache;
+
+    fn prepare(&self, x: &[f64]) -> Result<Option<Self::Cache>, ModelError> {
+        (**self).prepare(x)
+    }
+
+    #[inline]
+    fn log_density(&self, cache: &Self::Cache, y: &[f64]) -> f64 {
+        (**self).log_density(cache, y)
+    }
+
+    #[inline]
+    fn log_density_in(&self, cache: &Self::Cache, y: &[f64], scratch: &mut Scratch) -> f64 {
+        (**self).log_density_in(cache, y, scratch)
+    }
+
+    fn log_density_batch(
+        &self,
+        cache: &Self::Cache,
+        ys: &[f64],
+        out: &mut [f64],
+        scratch: &mut Scratch,
+    ) {
+        (**self).log_density_batch(cache, ys, out, scratch);
+    }
+
+    fn gradient(
+        &self,
+        cache: &Self::Cache,
+        y: &[f64],
+        gradient: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Option<f64> {
+        (**self).gradient(cache, y, gradient, scratch)
+    }
+
+    fn curvature(
+        &self,
+        cache: &Self::Cache,
+        y: &[f64],
+        curvature: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> bool {
+        (**self).curvature(cache, y, curvature, scratch)
+    }
+}
