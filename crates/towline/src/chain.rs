@@ -1,6 +1,7 @@
 //! One chain: a target, a kernel, a state and a generator.
 
 use crate::error::Error;
+use crate::health::FrameHealth;
 use crate::info::Info;
 use crate::kernel::Kernel;
 use crate::rng::Rng;
@@ -19,6 +20,7 @@ pub struct Chain<T: Target> {
     rng: Rng,
     steps: u64,
     totals: Info,
+    health: Option<FrameHealth>,
 }
 
 /// Everything needed to go on with a chain, as plain data.
@@ -81,6 +83,7 @@ impl<T: Target> Chain<T> {
     ) -> Result<Self, Error> {
         let kernel = kernel.into();
         kernel.validate(x, y)?;
+        kernel.check_blocks(target.blocks())?;
         let mut work = Workspace::new(x.len(), y.len());
         let state = State::new(&target, x.to_vec(), y.to_vec(), &mut work.buffers)?;
         if let Some(what) = kernel.needs_gradient().filter(|_| !y.is_empty()) {
@@ -105,6 +108,7 @@ impl<T: Target> Chain<T> {
                 fast_evaluations: 1,
                 ..Info::default()
             },
+            health: None,
         })
     }
 
@@ -119,6 +123,9 @@ impl<T: Target> Chain<T> {
                 .step(&self.target, &mut self.state, &mut self.work, &mut self.rng)?;
         self.steps += 1;
         self.totals += info;
+        if let Some(health) = &mut self.health {
+            health.note(&self.work.x, &self.state.slow.x, &info);
+        }
         Ok(info)
     }
 
@@ -144,6 +151,18 @@ impl<T: Target> Chain<T> {
             }
         }
         Ok(steps)
+    }
+
+    /// Watches from now on whether frames work everywhere; see [`FrameHealth::ailments`].
+    #[must_use]
+    pub fn watching(mut self, health: FrameHealth) -> Self {
+        self.health = Some(health);
+        self
+    }
+
+    /// What was seen of the frames' health, if it was watched.
+    pub fn health(&self) -> Option<&FrameHealth> {
+        self.health.as_ref()
     }
 
     /// The slow variables.

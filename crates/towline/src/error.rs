@@ -67,11 +67,13 @@ pub enum Error {
         /// What the model answered: NaN or +∞.
         value: f64,
     },
-    /// The model's `prepare` failed.
-    #[error("the model failed at x = {x:?}: {source}")]
+    /// The model's `prepare` or `refine` failed.
+    #[error("the model failed at x = {x:?}{}: {source}", leading(y))]
     Model {
         /// The slow variables for which it failed.
         x: Vec<f64>,
+        /// The leading fast variables for which `refine` failed; empty where it was `prepare`.
+        y: Vec<f64>,
         /// The model's own error.
         source: ModelError,
     },
@@ -93,4 +95,13 @@ pub enum Error {
         /// What the model gives now.
         computed: f64,
     },
+}
+
+/// The leading fast variables in a message, where there are any.
+fn leading(y: &[f64]) -> String {
+    if y.is_empty() {
+        String::new()
+    } else {
+        format!(", with y beginning with {y:?}")
+    }
 }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 /// # Ok::<(), towline::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Form")]
 pub struct Factor(Form);
 
 /// Diagonal factors are kept apart: with hundreds of variables the difference is d against d².
@@ -25,6 +26,35 @@ enum Form {
         dim: usize,
         rows: Vec<f64>,
     },
+}
+
+/// What is read from a file is checked as what is built is.
+impl TryFrom<Form> for Factor {
+    type Error = Error;
+
+    fn try_from(form: Form) -> Result<Self, Error> {
+        let what = "a factor read from a file";
+        if let Form::Lower { dim, rows } = &form {
+            let expected = dim.saturating_mul(dim.saturating_add(1)) / 2;
+            let found = rows.len();
+            if found != expected {
+                return Err(Error::Dimension {
+                    what,
+                    expected,
+                    found,
+                });
+            }
+        }
+        let factor = Self(form);
+        let sound = |i: &usize| {
+            let entry = factor.diagonal_entry(*i);
+            entry > 0.0 && entry.is_finite()
+        };
+        match (0..factor.dim()).find(|i| !sound(i)) {
+            Some(pivot) => Err(Error::NotPositiveDefinite { what, pivot }),
+            None => Ok(factor),
+        }
+    }
 }
 
 impl Factor {
@@ -87,6 +117,12 @@ impl Factor {
             Form::Diagonal(sds) => sds.len(),
             Form::Lower { dim, .. } => *dim,
         }
+    }
+
+    /// Its entries: the diagonal, or the rows of the lower triangle.
+    pub(crate) fn entries(&self) -> &[f64] {
+        let (Form::Diagonal(entries) | Form::Lower { rows: entries, .. }) = &self.0;
+        entries
     }
 
     /// This factor with every entry multiplied by a positive number.

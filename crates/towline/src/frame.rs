@@ -7,6 +7,7 @@
 use crate::error::Error;
 use crate::factor::Factor;
 use crate::info::Info;
+use crate::laplace::Laplace;
 use crate::state::{Slow, Workspace};
 use crate::target::Target;
 use serde::{Deserialize, Serialize};
@@ -20,22 +21,127 @@ pub enum FrameRule {
     Identity,
     /// A centre that moves linearly with x, and a fixed root.
     Linear(Linear),
+    /// The mode and curvature of the conditional at each x.
+    Laplace(Box<Laplace>),
 }
+
+/// A frame found at some x, with the rule it belongs to.
+#[derive(Debug, Clone)]
+pub(crate) struct Placed {
+    key: u64,
+    frame: Frame,
+}
+
+/// The constants of FNV-1a hashing.
+const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
 
 /// m(x) = m₀ + B (x − x₀), L(x) = L₀: what warm-up learns, then freezes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "LinearParts")]
 pub struct Linear {
-    /// x₀.
-    pub x: Vec<f64>,
-    /// m₀.
-    pub centre: Vec<f64>,
-    /// B, row by row: one row for each fast variable.
-    pub slope: Vec<f64>,
-    /// L₀.
-    pub root: Arc<Factor>,
+    x: Vec<f64>,
+    centre: Vec<f64>,
+    slope: Vec<f64>,
+    root: Arc<Factor>,
+    /// Computed, never read: a file in which something was changed must not keep its old key.
+    #[serde(skip)]
+    key: u64,
+}
+
+/// What is read of a linear frame.
+#[derive(Deserialize)]
+struct LinearParts {
+    x: Vec<f64>,
+    centre: Vec<f64>,
+    slope: Vec<f64>,
+    root: Factor,
+}
+
+impl TryFrom<LinearParts> for Linear {
+    type Error = Error;
+
+    fn try_from(parts: LinearParts) -> Result<Self, Error> {
+        Self::new(parts.x, parts.centre, parts.slope, parts.root)
+    }
 }
 
 impl Linear {
+    /// From x₀, m₀, B (row by row: one row for each fast variable) and L₀.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`] where they do not fit together, [`Error::Setting`] where one is no number.
+    pub fn new(
+        x: Vec<f64>,
+        centre: Vec<f64>,
+        slope: Vec<f64>,
+        root: Factor,
+    ) -> Result<Self, Error> {
+        let numbers = x.iter().chain(&centre).chain(&slope);
+        if let Some(&value) = numbers.clone().find(|value| !value.is_finite()) {
+            return Err(Error::Setting {
+                what: "a number in the linear frame",
+                value,
+                expected: "finite",
+            });
+        }
+        // Byte by byte, and every entry of the root: of whole words, two changed signs would cancel.
+        let bytes = numbers.chain(root.entries()).flat_map(|v| v.to_le_bytes());
+        let key = bytes.fold(FNV_START, |key, byte| {
+            (key ^ u64::from(byte)).wrapping_mul(FNV_PRIME)
+        });
+        let (slow_dim, fast_dim) = (x.len(), centre.len());
+        let linear = Self {
+            x,
+            centre,
+            slope,
+            root: Arc::new(root),
+            key,
+        };
+        linear.validate(slow_dim, fast_dim)?;
+        Ok(linear)
+    }
+
+    /// L₀.
+    pub(crate) fn root(&self) -> &Arc<Factor> {
+        &self.root
+    }
+
+    /// m₀.
+    pub(crate) fn centre(&self) -> &[f64] {
+        &self.centre
+    }
+
+    /// Everything in it, as a vector to send to other chains.
+    pub(crate) fn numbers(&self) -> Vec<f64> {
+        let parts = self.x.iter().chain(&self.centre).chain(&self.slope);
+        parts.copied().chain(self.root.covariance()).collect()
+    }
+
+    /// From such a vector.
+    pub(crate) fn from_numbers(numbers: &[f64], slow_dim: usize, fast_dim: usize) -> Option<Self> {
+        let (x, rest) = numbers.split_at_checked(slow_dim)?;
+        let (centre, rest) = rest.split_at_checked(fast_dim)?;
+        let (slope, root) = rest.split_at_checked(slow_dim * fast_dim)?;
+        let root = Factor::from_covariance(root, "the linear frame's root").ok()?;
+        Self::new(x.to_vec(), centre.to_vec(), slope.to_vec(), root).ok()
+    }
+
+    /// Whether every number in it is one.
+    pub(crate) fn is_finite(&self) -> bool {
+        self.numbers().iter().all(|v| v.is_finite())
+    }
+
+    /// The number of fast variables.
+    pub(crate) fn fast_dim(&self) -> usize {
+        self.centre.len()
+    }
+
+    /// What tells this frame from another.
+    pub(crate) fn key(&self) -> u64 {
+        self.key
+    }
+
     /// The frame at x.
     pub fn frame(&self, x: &[f64]) -> Frame {
         let mut centre = self.centre.clone();
@@ -52,7 +158,7 @@ impl Linear {
         }
     }
 
-    fn validate(&self, slow_dim: usize, fast_dim: usize) -> Result<(), Error> {
+    pub(crate) fn validate(&self, slow_dim: usize, fast_dim: usize) -> Result<(), Error> {
         for (what, expected, found) in [
             ("the origin of the linear frame", slow_dim, self.x.len()),
             (
@@ -83,33 +189,50 @@ impl FrameRule {
     /// Makes sure that the frame at this x is there, and counts what that cost.
     pub(crate) fn place<T: Target>(
         &self,
-        _target: &T,
+        target: &T,
         slow: &mut Slow<T::Cache>,
-        _work: &mut Workspace,
-        _info: &mut Info,
+        work: &mut Workspace,
+        info: &mut Info,
     ) {
         let key = self.key();
-        if slow.frames.iter().any(|(k, _)| *k == key) {
+        if slow.frames.iter().any(|placed| placed.key == key) {
             return;
         }
-        match self {
-            Self::Identity => {}
-            Self::Linear(linear) => slow.frames.push((key, linear.frame(&slow.x))),
-        }
+        let placed = match self {
+            Self::Identity => return,
+            Self::Linear(linear) => Placed {
+                key,
+                frame: linear.frame(&slow.x),
+            },
+            Self::Laplace(laplace) => {
+                let scratch = &mut work.buffers.scratch;
+                let found = laplace.find(target, &slow.x, &slow.cache, scratch);
+                info.fast_evaluations += found.evaluations;
+                info.frame_searches += 1;
+                info.frame_failures += u64::from(found.log_marginal.is_none());
+                work.note_visit(&slow.x, found.log_marginal);
+                Placed {
+                    key,
+                    frame: found.frame,
+                }
+            }
+        };
+        slow.frames.push(placed);
     }
 
     /// The frame placed at this x; without one, the identity.
     pub(crate) fn of<'a, C>(&self, slow: &'a Slow<C>) -> &'a Frame {
         let key = self.key();
-        let placed = slow.frames.iter().find(|(k, _)| *k == key);
-        placed.map_or(&Frame::Identity, |(_, frame)| frame)
+        let placed = slow.frames.iter().find(|placed| placed.key == key);
+        placed.map_or(&Frame::Identity, |placed| &placed.frame)
     }
 
     /// What tells this rule's frames from another's.
     fn key(&self) -> u64 {
         match self {
             Self::Identity => 0,
-            Self::Linear(_) => 1,
+            Self::Linear(linear) => linear.key(),
+            Self::Laplace(laplace) => laplace.key(),
         }
     }
 
@@ -117,6 +240,7 @@ impl FrameRule {
         match self {
             Self::Identity => Ok(()),
             Self::Linear(linear) => linear.validate(slow_dim, fast_dim),
+            Self::Laplace(laplace) => laplace.validate(slow_dim, fast_dim),
         }
     }
 }
@@ -168,6 +292,25 @@ impl Root {
         }
     }
 
+    /// L Lᵀ, row by row.
+    pub(crate) fn covariance(&self, dim: usize) -> Option<Vec<f64>> {
+        match self {
+            Self::Lower(factor) => Some(factor.covariance()),
+            Self::InverseTransposed(factor) => {
+                let mut covariance = vec![0.0; dim * dim];
+                for (k, row) in covariance.chunks_mut(dim).enumerate() {
+                    row[k] = 1.0;
+                    factor.solve(row);
+                    factor.solve_transposed(row);
+                }
+                let symmetric: Vec<f64> = (0..dim * dim)
+                    .map(|k| 0.5 * (covariance[k] + covariance[(k % dim) * dim + k / dim]))
+                    .collect();
+                symmetric.iter().all(|v| v.is_finite()).then_some(symmetric)
+            }
+        }
+    }
+
     /// ln |det L|.
     pub fn log_det(&self) -> f64 {
         match self {
@@ -187,6 +330,16 @@ impl Frame {
         match self {
             Self::Identity => 0.0,
             Self::Affine { root, .. } => root.log_det(),
+        }
+    }
+
+    /// Whether every number in it is one.
+    pub(crate) fn is_usable(&self) -> bool {
+        match self {
+            Self::Identity => true,
+            Self::Affine { centre, root } => {
+                root.log_det().is_finite() && centre.iter().all(|m| m.is_finite())
+            }
         }
     }
 

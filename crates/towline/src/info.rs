@@ -15,8 +15,14 @@ pub struct Info {
     pub inner_accepted: u64,
     /// Calls of [`Target::prepare`](crate::Target::prepare).
     pub slow_evaluations: u64,
+    /// Calls of [`Target::refine`](crate::Target::refine) that gave a cache.
+    pub medium_evaluations: u64,
     /// Evaluations of the log density at a prepared x (a drag needs two for every inner move).
     pub fast_evaluations: u64,
+    /// Searches for a Laplace frame.
+    pub frame_searches: u64,
+    /// Such searches that found no mode, so that the linear frame stood in.
+    pub frame_failures: u64,
     /// The logarithm of the last outer acceptance ratio; −∞ where the proposal had no mass.
     pub log_ratio: f64,
 }
@@ -40,7 +46,10 @@ impl std::ops::AddAssign for Info {
         self.inner_proposed += other.inner_proposed;
         self.inner_accepted += other.inner_accepted;
         self.slow_evaluations += other.slow_evaluations;
+        self.medium_evaluations += other.medium_evaluations;
         self.fast_evaluations += other.fast_evaluations;
+        self.frame_searches += other.frame_searches;
+        self.frame_failures += other.frame_failures;
         if other.outer_proposed > 0 {
             self.log_ratio = other.log_ratio;
         }

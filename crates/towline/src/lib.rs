@@ -36,33 +36,61 @@
 //! ```
 //!
 //! To follow the path of one number, read the files in this order: `target` (what a user writes),
-//! `density` (what a move sees of it), `frame`, `moves`, `path`, `kernel::drag`, `chain`.
+//! `density` (what a move sees of it), `frame`, `moves`, `path`, `kernel::crossing`, `kernel::drag`, `chain`.
 
 #![deny(missing_docs)]
 
+mod ascend;
+mod bundle;
 mod chain;
+mod choice;
+mod climb;
+mod corners;
 mod density;
+pub mod diagnose;
 #[cfg(test)]
 mod enumerate;
 mod error;
+#[cfg(test)]
+mod exactness;
+mod exchange;
 mod factor;
 mod frame;
+mod health;
 mod info;
 mod kernel;
+mod laplace;
 mod moves;
 mod path;
 mod proposal;
+mod refine;
 mod rng;
 mod state;
+mod surrogate;
 mod target;
+#[cfg(test)]
+mod testing;
+mod threaded;
+mod tuning;
+mod warmup;
+mod ziggurat;
 
 pub use chain::{Chain, Draw, Observer, Snapshot};
 pub use error::{Error, ModelError};
+pub use exchange::{Exchange, Solo};
 pub use factor::Factor;
 pub use frame::{Frame, FrameRule, Linear, Root};
+pub use health::{Ailment, AilmentKind, FrameHealth};
 pub use info::Info;
-pub use kernel::{Drag, FastOnly, Joint, Kernel, Single};
-pub use moves::{Coordinate, CrankNicolson, EllipticalSlice, FastMove, Hmc, RandomWalk, Slice};
+pub use kernel::{AveragedDrag, Drag, FastOnly, Joint, Kernel, Single};
+pub use laplace::{Curvature, Laplace};
+pub use moves::{
+    Coordinate, CrankNicolson, EllipticalSlice, FastMove, Hmc, NestedDrag, RandomWalk, Slice,
+};
 pub use proposal::SlowProposal;
 pub use rng::Rng;
+pub use surrogate::{Kind, Quality, Surrogate, Visit};
 pub use target::{Scratch, Target};
+pub use threaded::Threaded;
+pub use tuning::{FrameKind, Setting, Trial, Tuning};
+pub use warmup::{Cost, Warm, Warmup};

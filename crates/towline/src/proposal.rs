@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::factor::Factor;
 use crate::rng::Rng;
+use crate::surrogate::Surrogate;
 use serde::{Deserialize, Serialize};
 
 /// How a new x is proposed.
@@ -19,6 +20,8 @@ pub enum SlowProposal {
         /// The root of its covariance.
         factor: Factor,
     },
+    /// A chain on a learned approximation of the marginal of x; to be mixed with a random walk.
+    Surrogate(Box<Surrogate>),
 }
 
 impl SlowProposal {
@@ -56,6 +59,7 @@ impl SlowProposal {
                 }
                 log_gaussian(centre, factor, x) - log_gaussian(centre, factor, new)
             }
+            Self::Surrogate(surrogate) => surrogate.propose(x, new, rng),
         }
     }
 
@@ -78,8 +82,16 @@ impl SlowProposal {
             }
             Self::Independence { centre, factor } => {
                 check("the centre of the slow proposal", centre.len())?;
+                if let Some(&value) = centre.iter().find(|m| !m.is_finite()) {
+                    return Err(Error::Setting {
+                        what: "the centre of the slow proposal",
+                        value,
+                        expected: "finite",
+                    });
+                }
                 check("the covariance of the slow proposal", factor.dim())
             }
+            Self::Surrogate(surrogate) => surrogate.validate(dim),
         }
     }
 
@@ -114,13 +126,13 @@ fn log_gaussian(centre: &[f64], factor: &Factor, x: &[f64]) -> f64 {
 }
 
 /// Room for a few numbers on the stack, for many on the heap.
-enum SmallBuffer {
+pub(crate) enum SmallBuffer {
     Stack([f64; 8], usize),
     Heap(Vec<f64>),
 }
 
 impl SmallBuffer {
-    fn new(len: usize) -> Self {
+    pub fn new(len: usize) -> Self {
         if len <= 8 {
             Self::Stack([0.0; 8], len)
         } else {
@@ -128,7 +140,7 @@ impl SmallBuffer {
         }
     }
 
-    fn as_mut(&mut self) -> &mut [f64] {
+    pub fn as_mut(&mut self) -> &mut [f64] {
         match self {
             Self::Stack(array, len) => &mut array[..*len],
             Self::Heap(vector) => vector,

@@ -1,8 +1,8 @@
 //! Where a chain is: x with its slow cache, y, and the log density there.
 
-use crate::density::Buffers;
+use crate::density::{Buffers, Kept};
 use crate::error::Error;
-use crate::frame::Frame;
+use crate::frame::Placed;
 use crate::moves::Work;
 use crate::target::Target;
 
@@ -11,8 +11,10 @@ use crate::target::Target;
 pub(crate) struct Slow<C> {
     pub x: Vec<f64>,
     pub cache: C,
-    /// Frames found here, each with the key of the rule that found it.
-    pub frames: Vec<(u64, Frame)>,
+    /// Frames found here.
+    pub frames: Vec<Placed>,
+    /// The refined cache of the chain's y, where nested moves need one.
+    pub kept: Kept<C>,
 }
 
 /// What the next step needs, and nothing more.
@@ -54,12 +56,14 @@ pub(crate) fn prepare<T: Target>(target: &T, x: &[f64]) -> Result<Option<Slow<T:
     }
     let cache = target.prepare(x).map_err(|source| Error::Model {
         x: x.to_vec(),
+        y: Vec::new(),
         source,
     })?;
     Ok(cache.map(|cache| Slow {
         x: x.to_vec(),
         cache,
         frames: Vec::new(),
+        kept: None,
     }))
 }
 
@@ -89,9 +93,28 @@ pub(crate) struct Workspace {
     pub spare: Vec<f64>,
     pub moves: Work<Vec<f64>>,
     pub buffers: Buffers,
+    /// Where slow evaluations were made and what they told of the marginal, while warm-up wants to know.
+    pub visits: Option<Vec<Visit>>,
+}
+
+/// A slow evaluation at which a Laplace frame was sought.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Visit {
+    pub x: Vec<f64>,
+    /// Laplace's estimate of the log marginal; `None` where no mode was found.
+    pub log_marginal: Option<f64>,
 }
 
 impl Workspace {
+    pub fn note_visit(&mut self, x: &[f64], log_marginal: Option<f64>) {
+        if let Some(visits) = &mut self.visits {
+            visits.push(Visit {
+                x: x.to_vec(),
+                log_marginal,
+            });
+        }
+    }
+
     pub fn new(slow_dim: usize, fast_dim: usize) -> Self {
         Self {
             x: vec![0.0; slow_dim],
@@ -99,6 +122,7 @@ impl Workspace {
             spare: vec![0.0; fast_dim],
             moves: Work::new(fast_dim),
             buffers: Buffers::new(fast_dim),
+            visits: None,
         }
     }
 }

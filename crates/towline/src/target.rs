@@ -105,6 +105,34 @@ pub trait Target {
         let _ = (cache, y, curvature, scratch);
         false
     }
+
+    /// The sizes of the leading blocks of y, from slower to faster, for a target of more than two
+    /// speeds; what is left of y is fastest. The default is that there are none: all of y is as fast.
+    ///
+    /// With sizes \[2, 3\] and seven fast variables, the first two are slower than the next three,
+    /// and these slower than the last two.
+    fn blocks(&self) -> &[usize] {
+        &[]
+    }
+
+    /// The medium computation: a cache that makes [`log_density`](Self::log_density) cheap as long as y
+    /// begins with the values in `head`.
+    ///
+    /// `head` is one or more of the leading [`blocks`](Self::blocks), whole, which its length tells
+    /// apart. `cache` comes from [`prepare`](Self::prepare), or is one refined for fewer blocks of
+    /// the same head. Both caches serve at such y, where they must give the same log density, to the
+    /// bit (a resumed chain knows only the first); y is passed whole to either. What the two
+    /// share is best put in an `Arc`.
+    ///
+    /// `Ok(None)` (the default) where there is no such computation, or no mass: the cache that is there
+    /// is used then, which is right and only slower.
+    ///
+    /// # Errors
+    /// Whatever can fail in the model.
+    fn refine(&self, cache: &Self::Cache, head: &[f64]) -> Result<Option<Self::Cache>, ModelError> {
+        let _ = (cache, head);
+        Ok(None)
+    }
 }
 
 impl<T: Target + ?Sized> Target for &T {
@@ -152,5 +180,13 @@ impl<T: Target + ?Sized> Target for &T {
         scratch: &mut Scratch,
     ) -> bool {
         (**self).curvature(cache, y, curvature, scratch)
+    }
+
+    fn blocks(&self) -> &[usize] {
+        (**self).blocks()
+    }
+
+    fn refine(&self, cache: &Self::Cache, head: &[f64]) -> Result<Option<Self::Cache>, ModelError> {
+        (**self).refine(cache, head)
     }
 }

@@ -1,14 +1,13 @@
 //! The drag: the paper's sections 2 and 3.
 
-use crate::density::{Between, End};
+use super::crossing::{Crossing, Proposed};
 use crate::error::Error;
 use crate::frame::FrameRule;
 use crate::info::Info;
 use crate::moves::{FastMove, Move};
-use crate::path::{self, Path};
 use crate::proposal::SlowProposal;
 use crate::rng::Rng;
-use crate::state::{Slow, State, Workspace, prepare};
+use crate::state::{State, Workspace};
 use crate::target::Target;
 use serde::{Deserialize, Serialize};
 
@@ -30,10 +29,10 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Drag {
-    n: usize,
-    proposal: SlowProposal,
-    inner: Option<FastMove>,
-    frame: FrameRule,
+    pub(super) n: usize,
+    pub(super) proposal: SlowProposal,
+    pub(super) inner: Option<FastMove>,
+    pub(super) frame: FrameRule,
 }
 
 impl Drag {
@@ -78,66 +77,49 @@ impl Drag {
         work: &mut Workspace,
         rng: &mut Rng,
     ) -> Result<Info, Error> {
-        let mut info = Info {
-            outer_proposed: 1,
-            log_ratio: f64::NEG_INFINITY,
-            ..Info::default()
-        };
+        let mut info = Info::default();
         // "we first propose a new x* according to the probabilities S(x*|x)"
-        let log_s = self.proposal.propose(&state.slow.x, &mut work.x, rng);
-        info.slow_evaluations = 1;
-        let Some(mut proposed) = prepare(target, &work.x)? else {
+        let Some(mut proposed) = Proposed::draw(self, target, state, work, &mut info, rng)? else {
             return Ok(info);
         };
 
         // "We then generate a series of values y₁, …, yₙ₋₁, with yᵢ being drawn according to the
         // probabilities Tᵢ(yᵢ|yᵢ₋₁; x, x*)", in a frame: all that follows is about z, not y.
-        self.frame.place(target, &mut state.slow, work, &mut info);
-        self.frame.place(target, &mut proposed, work, &mut info);
-        let path = self.drag(target, state, &proposed, work, rng)?;
-        info.inner_proposed += path.inner.proposed;
-        info.inner_accepted += path.inner.accepted;
-        info.fast_evaluations += path.evaluations;
+        let start = proposed.start(self, target, state, work, &mut info)?;
+        let crossing = Crossing::new(self, target, &state.slow, &proposed.slow);
+        let path = crossing.drag(start, work, &mut info, rng)?;
 
         // Equation 15: S(x|x*)/S(x*|x) · exp((1/n) Σᵢ₌₀ⁿ⁻¹ [E(x, yᵢ) − E(x*, yᵢ)]), with ℓ = −E
         // and the ratio of the two frames' Jacobians.
-        let log_jacobian =
-            self.frame.of(&proposed).log_det() - self.frame.of(&state.slow).log_det();
-        info.log_ratio = log_s + path.mean_difference + log_jacobian;
+        info.log_ratio = proposed.log_s + path.mean_difference + crossing.log_jacobian();
         if rng.accept(info.log_ratio) {
             info.outer_accepted = 1;
             // y* = yₙ₋₁, with the density it has there, not the one it started from.
-            self.frame.of(&proposed).to_y(&work.z, &mut state.y);
-            state.log_density = path.end.to;
-            state.slow = proposed;
+            let [_, kept] = path.kept;
+            proposed.arrive(self, state, &work.z, path.end.to, kept);
         }
         Ok(info)
     }
 
-    /// Leaves the last point of the path, seen in the frame, in `work.z`.
-    fn drag<T: Target>(
+    /// What the acceptance ratio of this x* would be, without going there: so that warm-up can compare
+    /// settings on the same proposal.
+    pub(crate) fn foretell<T: Target>(
         &self,
         target: &T,
-        state: &State<T::Cache>,
-        proposed: &Slow<T::Cache>,
+        state: &mut State<T::Cache>,
+        proposed: &mut Proposed<T::Cache>,
         work: &mut Workspace,
         rng: &mut Rng,
-    ) -> Result<Path, Error> {
-        let (here, there) = (self.frame.of(&state.slow), self.frame.of(proposed));
-        here.to_z(&state.y, &mut work.z, &mut work.spare);
-        let from = End::new(target, &state.slow, here);
-        let to = End::new(target, proposed, there);
-        let (n, inner, start) = (self.n, self.inner.as_ref(), state.log_density);
-        let Workspace {
-            z, moves, buffers, ..
-        } = work;
-        if here.is_identity() && there.is_identity() {
-            let between = Between::<T, false>::new(from, to, buffers);
-            path::drag(n, inner, between, start, z, moves, rng)
-        } else {
-            let between = Between::<T, true>::new(from, to, buffers);
-            path::drag(n, inner, between, start, z, moves, rng)
-        }
+    ) -> Result<Info, Error> {
+        let mut info = Info::default();
+        self.frame.place(target, &mut state.slow, work, &mut info);
+        self.frame
+            .place(target, &mut proposed.slow, work, &mut info);
+        let start = proposed.start(self, target, state, work, &mut info)?;
+        let crossing = Crossing::new(self, target, &state.slow, &proposed.slow);
+        let path = crossing.drag(start, work, &mut info, rng)?;
+        info.log_ratio = proposed.log_s + path.mean_difference + crossing.log_jacobian();
+        Ok(info)
     }
 
     /// Refuses what does not fit the start.
@@ -156,5 +138,10 @@ impl Drag {
 
     pub(crate) fn needs_gradient(&self) -> Option<&'static str> {
         self.inner.as_ref().and_then(Move::needs_gradient)
+    }
+
+    pub(crate) fn check_blocks(&self, blocks: &[usize]) -> Result<(), Error> {
+        let mut inner = self.inner.iter();
+        inner.try_for_each(|inner| inner.check_blocks(blocks))
     }
 }

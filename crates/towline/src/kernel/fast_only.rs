@@ -66,10 +66,15 @@ impl FastOnly {
             accepted += tally.accepted;
         }
         info.inner_accepted = accepted;
-        info.fast_evaluations += density.finish()?;
+        let left = density.finish()?;
+        info.medium_evaluations += left.spent.medium;
+        info.fast_evaluations += left.spent.fast;
         if accepted > 0 {
             state.log_density = point.value;
             frame.to_y(z, &mut state.y);
+        }
+        if left.kept.is_some() {
+            state.slow.kept = left.kept;
         }
         Ok(info)
     }
@@ -91,5 +96,9 @@ impl FastOnly {
 
     pub(crate) fn needs_gradient(&self) -> Option<&'static str> {
         self.inner.needs_gradient()
+    }
+
+    pub(crate) fn check_blocks(&self, blocks: &[usize]) -> Result<(), Error> {
+        self.inner.check_blocks(blocks)
     }
 }

@@ -1,10 +1,14 @@
 //! Kernels: what leaves the target invariant. One file each.
 
+mod averaged;
+mod crossing;
 mod drag;
 mod fast_only;
 mod joint;
 mod single;
 
+pub use averaged::AveragedDrag;
+pub(crate) use crossing::Proposed;
 pub use drag::Drag;
 pub use fast_only::FastOnly;
 pub use joint::Joint;
@@ -22,6 +26,8 @@ use serde::{Deserialize, Serialize};
 pub enum Kernel {
     /// A slow proposal with the fast variables dragged along: the paper's method.
     Drag(Drag),
+    /// The same with several paths for each proposal.
+    AveragedDrag(AveragedDrag),
     /// Moves of the fast variables at fixed x.
     FastOnly(FastOnly),
     /// x and y proposed together.
@@ -50,6 +56,7 @@ impl Kernel {
     ) -> Result<Info, Error> {
         match self {
             Self::Drag(kernel) => kernel.step(target, state, work, rng),
+            Self::AveragedDrag(kernel) => kernel.step(target, state, work, rng),
             Self::FastOnly(kernel) => kernel.step(target, state, work, rng),
             Self::Joint(kernel) => kernel.step(target, state, work, rng),
             Self::Single(kernel) => kernel.step(target, state, work, rng),
@@ -74,6 +81,7 @@ impl Kernel {
     pub fn validate(&self, x: &[f64], y: &[f64]) -> Result<(), Error> {
         match self {
             Self::Drag(kernel) => kernel.validate(x, y),
+            Self::AveragedDrag(kernel) => kernel.validate(x, y),
             Self::FastOnly(kernel) => kernel.validate(x, y),
             Self::Joint(kernel) => kernel.validate(x, y),
             Self::Single(kernel) => kernel.validate(x, y),
@@ -102,10 +110,23 @@ impl Kernel {
     pub(crate) fn needs_gradient(&self) -> Option<&'static str> {
         match self {
             Self::Drag(kernel) => kernel.needs_gradient(),
+            Self::AveragedDrag(kernel) => kernel.needs_gradient(),
             Self::FastOnly(kernel) => kernel.needs_gradient(),
             Self::Joint(_) | Self::Single(_) => None,
             Self::Cycle(kernels) => kernels.iter().find_map(Self::needs_gradient),
             Self::Mix(parts) => parts.iter().find_map(|(_, k)| k.needs_gradient()),
+        }
+    }
+
+    /// Refuses nested drags of other blocks than the target has, where it has any.
+    pub(crate) fn check_blocks(&self, blocks: &[usize]) -> Result<(), Error> {
+        match self {
+            Self::Drag(kernel) => kernel.check_blocks(blocks),
+            Self::AveragedDrag(kernel) => kernel.check_blocks(blocks),
+            Self::FastOnly(kernel) => kernel.check_blocks(blocks),
+            Self::Joint(_) | Self::Single(_) => Ok(()),
+            Self::Cycle(kernels) => kernels.iter().try_for_each(|k| k.check_blocks(blocks)),
+            Self::Mix(parts) => parts.iter().try_for_each(|(_, k)| k.check_blocks(blocks)),
         }
     }
 }
@@ -131,4 +152,4 @@ macro_rules! into_kernel {
         }
     )*};
 }
-into_kernel!(Drag, FastOnly, Joint, Single);
+into_kernel!(Drag, AveragedDrag, FastOnly, Joint, Single);

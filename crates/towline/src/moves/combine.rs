@@ -36,6 +36,23 @@ impl Move for Mixture<'_> {
     fn needs_gradient(&self) -> Option<&'static str> {
         self.0.iter().find_map(|(_, part)| part.needs_gradient())
     }
+
+    fn nested_block(&self) -> Option<usize> {
+        self.0.iter().find_map(|(_, part)| part.nested_block())
+    }
+
+    fn depth(&self) -> usize {
+        self.0
+            .iter()
+            .map(|(_, part)| part.depth())
+            .max()
+            .unwrap_or(0)
+    }
+
+    fn check_blocks(&self, blocks: &[usize]) -> Result<(), Error> {
+        let mut parts = self.0.iter();
+        parts.try_for_each(|(_, part)| part.check_blocks(blocks))
+    }
 }
 
 impl Move for Palindrome<'_> {
@@ -60,5 +77,17 @@ impl Move for Palindrome<'_> {
 
     fn needs_gradient(&self) -> Option<&'static str> {
         self.0.iter().find_map(Move::needs_gradient)
+    }
+
+    fn nested_block(&self) -> Option<usize> {
+        self.0.iter().find_map(Move::nested_block)
+    }
+
+    fn depth(&self) -> usize {
+        self.0.iter().map(Move::depth).max().unwrap_or(0)
+    }
+
+    fn check_blocks(&self, blocks: &[usize]) -> Result<(), Error> {
+        self.0.iter().try_for_each(|part| part.check_blocks(blocks))
     }
 }

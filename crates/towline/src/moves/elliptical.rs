@@ -31,10 +31,11 @@ impl Move for EllipticalSlice {
         let mut height = rng.height(density.log(point.value) + half_square(current));
         let mut angle = rng.between(0.0, TAU);
         let (mut low, mut high) = (angle - TAU, angle);
-        let mut trials = 0;
+        let (mut trials, mut moved) = (0, false);
         loop {
             // At angle 0 the ellipse is at y itself: shrunk so far, staying is right.
-            if angle == 0.0 || !(low < high) {
+            let open = low < high;
+            if angle == 0.0 || !open {
                 break;
             }
             let (sin, cos) = angle.sin_cos();
@@ -46,6 +47,7 @@ impl Move for EllipticalSlice {
             if rng.above(&mut height, density.log(value) + half_square(proposal)) {
                 point.at.as_mut().copy_from_slice(proposal);
                 point.value = value;
+                moved = true;
                 break;
             }
             if angle < 0.0 {
@@ -57,7 +59,7 @@ impl Move for EllipticalSlice {
         }
         Tally {
             proposed: trials.max(1),
-            accepted: 1,
+            accepted: u64::from(moved),
         }
     }
 

@@ -71,7 +71,6 @@ impl Move for Hmc {
         }
         let start = density.log(point.value) - half_square(momentum);
 
-        let mut value = point.value;
         let mut lost = density.gradient(y, gradient).is_none();
         for _ in 0..self.leapfrogs {
             self.kick(momentum, gradient, spare);
@@ -82,14 +81,17 @@ impl Move for Hmc {
             if lost {
                 break;
             }
-            match density.gradient(y, gradient) {
-                Some(answer) => value = answer,
-                None => lost = true,
-            }
+            lost = density.gradient(y, gradient).is_none();
             self.kick(momentum, gradient, spare);
         }
+        if lost {
+            return Tally::one(false);
+        }
+        // Not the gradient's own answer, which may differ by a rounding error: what is stored must be what
+        // the density gives, bit for bit, or a resumed chain would think that the model had changed.
+        let value = density.value(y);
         let end = density.log(value) - half_square(momentum);
-        let accepted = !lost && rng.accept(end - start);
+        let accepted = rng.accept(end - start);
         if accepted {
             point.at.as_mut().copy_from_slice(y);
             point.value = value;

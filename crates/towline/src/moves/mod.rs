@@ -9,6 +9,7 @@ mod combine;
 mod coordinate;
 mod elliptical;
 mod hmc;
+mod nested;
 mod pcn;
 mod slice;
 mod walk;
@@ -16,6 +17,7 @@ mod walk;
 pub use coordinate::Coordinate;
 pub use elliptical::EllipticalSlice;
 pub use hmc::Hmc;
+pub use nested::NestedDrag;
 pub use pcn::CrankNicolson;
 pub use slice::Slice;
 pub use walk::RandomWalk;
@@ -40,6 +42,8 @@ pub enum FastMove {
     EllipticalSlice(EllipticalSlice),
     /// Hamiltonian Monte Carlo; with one leapfrog step, Langevin.
     Hmc(Hmc),
+    /// A drag of the faster among the fast variables along with the slower.
+    Nested(NestedDrag),
     /// One of several moves, each with its weight.
     Mixture(Vec<(f64, FastMove)>),
     /// Several moves in order, then in reverse order: A B B A.
@@ -98,7 +102,7 @@ pub(crate) struct Tally {
 
 impl Tally {
     #[inline]
-    fn one(accepted: bool) -> Self {
+    pub fn one(accepted: bool) -> Self {
         Self {
             proposed: 1,
             accepted: u64::from(accepted),
@@ -132,6 +136,32 @@ pub(crate) trait Move {
     fn needs_gradient(&self) -> Option<&'static str> {
         None
     }
+
+    /// The number of leading variables that a nested drag in here moves.
+    fn nested_block(&self) -> Option<usize> {
+        None
+    }
+
+    /// How deep nested drags go in here.
+    fn depth(&self) -> usize {
+        0
+    }
+
+    /// Refuses nested drags of other blocks than the target has, where it has any.
+    fn check_blocks(&self, blocks: &[usize]) -> Result<(), Error> {
+        let _ = blocks;
+        Ok(())
+    }
+}
+
+/// A move that makes one proposal, evaluates it once and accepts it or not: many paths of such moves can
+/// be advanced together.
+pub(crate) trait Metropolis {
+    /// Proposes; `noise` is working space.
+    fn propose(&self, current: &[f64], noise: &mut [f64], proposal: &mut [f64], rng: &mut Rng);
+
+    /// Minus the log density of what the proposals keep invariant, at y.
+    fn base(&self, y: &[f64]) -> f64;
 }
 
 /// Hands a call to whichever move this is: the one place where a new move is registered.
@@ -144,6 +174,7 @@ macro_rules! dispatch {
             FastMove::CrankNicolson($it) => $call,
             FastMove::EllipticalSlice($it) => $call,
             FastMove::Hmc($it) => $call,
+            FastMove::Nested($it) => $call,
             FastMove::Mixture(parts) => {
                 let $it = &combine::Mixture(parts);
                 $call
@@ -173,6 +204,18 @@ impl Move for FastMove {
 
     fn needs_gradient(&self) -> Option<&'static str> {
         dispatch!(self, it => it.needs_gradient())
+    }
+
+    fn nested_block(&self) -> Option<usize> {
+        dispatch!(self, it => it.nested_block())
+    }
+
+    fn depth(&self) -> usize {
+        dispatch!(self, it => it.depth())
+    }
+
+    fn check_blocks(&self, blocks: &[usize]) -> Result<(), Error> {
+        dispatch!(self, it => it.check_blocks(blocks))
     }
 }
 

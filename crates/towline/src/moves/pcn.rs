@@ -1,6 +1,6 @@
 //! Preconditioned Crank–Nicolson: a random walk that keeps the standard normal distribution.
 
-use super::{Coordinates, Move, Point, Tally, Work};
+use super::{Coordinates, Metropolis, Move, Point, Tally, Work};
 use crate::density::FastDensity;
 use crate::error::Error;
 use crate::rng::Rng;
@@ -31,14 +31,11 @@ impl Move for CrankNicolson {
         work: &mut Work<C>,
         rng: &mut Rng,
     ) -> Tally {
-        let keep = (1.0 - self.beta * self.beta).sqrt();
         let (proposal, current) = (work.proposal.as_mut(), point.at.as_ref());
-        for (new, old) in proposal.iter_mut().zip(current) {
-            *new = keep * old + self.beta * rng.normal();
-        }
+        self.propose(current, work.noise.as_mut(), proposal, rng);
         let value = density.value(proposal);
-        let log_ratio = (density.log(value) + half_square(proposal))
-            - (density.log(point.value) + half_square(current));
+        let log_ratio = (density.log(value) + self.base(proposal))
+            - (density.log(point.value) + self.base(current));
         let accepted = rng.accept(log_ratio);
         if accepted {
             point.at.as_mut().copy_from_slice(proposal);
@@ -57,6 +54,21 @@ impl Move for CrankNicolson {
                 expected: "above 0 and at most 1",
             })
         }
+    }
+}
+
+impl Metropolis for CrankNicolson {
+    #[inline]
+    fn propose(&self, current: &[f64], _: &mut [f64], proposal: &mut [f64], rng: &mut Rng) {
+        let keep = (1.0 - self.beta * self.beta).sqrt();
+        for (new, old) in proposal.iter_mut().zip(current) {
+            *new = keep * old + self.beta * rng.normal();
+        }
+    }
+
+    #[inline]
+    fn base(&self, y: &[f64]) -> f64 {
+        half_square(y)
     }
 }
 

@@ -70,12 +70,13 @@ impl Move for Slice {
         }
 
         // Shrinkage towards the start, which is always inside.
-        let mut trials = 0;
+        let (mut trials, mut moved) = (0, false);
         loop {
             let trial = rng.between(low, high);
             // An interval shrunk to the start itself (or a density that changes under rounding):
             // staying is right, and the only thing left to do.
-            if trial == start || !(low < high) {
+            let open = low < high;
+            if trial == start || !open {
                 point.at.as_mut()[k] = start;
                 break;
             }
@@ -83,6 +84,7 @@ impl Move for Slice {
             trials += 1;
             if inside {
                 point.value = value;
+                moved = true;
                 break;
             }
             if trial < start {
@@ -93,7 +95,7 @@ impl Move for Slice {
         }
         Tally {
             proposed: trials.max(1),
-            accepted: 1,
+            accepted: u64::from(moved),
         }
     }
 

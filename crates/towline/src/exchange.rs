@@ -1,0 +1,27 @@
+//! How chains of one run share what they learn: each gives a vector, each gets all of them.
+
+/// Gathers a vector from every chain, at fixed step counts, in the order of the chains.
+///
+/// Every chain runs the same code and calls this the same number of times, so that all learn the same
+/// and a run's draws do not depend on whether chains are threads, processes or MPI ranks.
+pub trait Exchange {
+    /// How many chains there are.
+    fn chains(&self) -> usize;
+
+    /// Gives this chain's vector and answers those of all chains, chain 0 first.
+    fn gather(&mut self, mine: &[f64]) -> Vec<Vec<f64>>;
+}
+
+/// A chain on its own.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Solo;
+
+impl Exchange for Solo {
+    fn chains(&self) -> usize {
+        1
+    }
+
+    fn gather(&mut self, mine: &[f64]) -> Vec<Vec<f64>> {
+        vec![mine.to_vec()]
+    }
+}

@@ -1,0 +1,293 @@
+//! From x to x*: what every kernel that drags has in common.
+
+use super::Drag;
+use crate::bundle::{self, Bundle};
+use crate::density::{Between, End, Ends, Kept, Ledger, Spent};
+use crate::error::Error;
+use crate::frame::Frame;
+use crate::info::Info;
+use crate::moves::{FastMove, Metropolis, Move, Tally};
+use crate::path::{self, Path};
+use crate::refine::{Refined, keeps_blocks, refine};
+use crate::rng::Rng;
+use crate::state::{Slow, State, Workspace, prepare};
+use crate::target::Target;
+
+/// x* with its slow cache and frame.
+pub(crate) struct Proposed<C> {
+    pub slow: Slow<C>,
+    /// ln S(x|x*)/S(x*|x).
+    pub log_s: f64,
+}
+
+impl<C> Proposed<C> {
+    /// Draws x*, does the slow computation there and places the frames; `None` where it has no mass.
+    pub fn draw<T: Target<Cache = C>>(
+        drag: &Drag,
+        target: &T,
+        state: &mut State<C>,
+        work: &mut Workspace,
+        info: &mut Info,
+        rng: &mut Rng,
+    ) -> Result<Option<Self>, Error> {
+        info.outer_proposed = 1;
+        info.slow_evaluations = 1;
+        info.log_ratio = f64::NEG_INFINITY;
+        let log_s = drag.proposal.propose(&state.slow.x, &mut work.x, rng);
+        let Some(mut slow) = prepare(target, &work.x)? else {
+            return Ok(None);
+        };
+        drag.frame.place(target, &mut state.slow, work, info);
+        drag.frame.place(target, &mut slow, work, info);
+        Ok(Some(Self { slow, log_s }))
+    }
+
+    /// Leaves the start of the paths, seen in the frame, in `work.z`, and answers the log densities
+    /// there: one fast evaluation, since that at x is known.
+    pub fn start<T: Target<Cache = C>>(
+        &mut self,
+        drag: &Drag,
+        target: &T,
+        state: &mut State<C>,
+        work: &mut Workspace,
+        info: &mut Info,
+    ) -> Result<Ends, Error> {
+        let frame = drag.frame.of(&state.slow);
+        frame.to_z(&state.y, &mut work.z, &mut work.spare);
+        let nested = drag.inner.as_ref().and_then(Move::nested_block);
+        if let Some(size) = nested.filter(|_| !work.z.is_empty()) {
+            keep(drag, target, &mut state.slow, size, work, info)?;
+            keep(drag, target, &mut self.slow, size, work, info)?;
+        }
+        let crossing = Crossing::new(drag, target, &state.slow, &self.slow);
+        crossing.start(state.log_density, work, info)
+    }
+
+    /// Makes x* and z the chain's state.
+    pub fn arrive(
+        self,
+        drag: &Drag,
+        state: &mut State<C>,
+        z: &[f64],
+        log_density: f64,
+        kept: Kept<C>,
+    ) {
+        drag.frame.of(&self.slow).to_y(z, &mut state.y);
+        state.log_density = log_density;
+        state.slow = self.slow;
+        // Without a new one, the block never moved and the start's refined cache still serves.
+        if kept.is_some() {
+            state.slow.kept = kept;
+        }
+    }
+}
+
+/// Makes sure that the start's refined cache is there: every path needs it, and the density at x* can
+/// then be had from it too.
+fn keep<T: Target>(
+    drag: &Drag,
+    target: &T,
+    slow: &mut Slow<T::Cache>,
+    size: usize,
+    work: &mut Workspace,
+    info: &mut Info,
+) -> Result<(), Error> {
+    let frame = drag.frame.of(slow);
+    if !keeps_blocks(frame) {
+        return Ok(());
+    }
+    frame.to_y(&work.z, &mut work.spare);
+    let head = &work.spare[..size];
+    if slow.kept.as_ref().is_some_and(|kept| kept.serves(head)) {
+        return Ok(());
+    }
+    let mut ledger = Ledger::default();
+    slow.kept = refine(target, &slow.x, &slow.cache, head, &mut ledger);
+    info.medium_evaluations += ledger.close()?.medium;
+    Ok(())
+}
+
+/// One end: x or x*.
+struct Side<'a, C> {
+    slow: &'a Slow<C>,
+    frame: &'a Frame,
+    /// The refined cache of where paths start.
+    kept: Option<&'a Refined<C>>,
+}
+
+impl<C> Clone for Side<'_, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<C> Copy for Side<'_, C> {}
+
+/// The way from one prepared x to another.
+pub(super) struct Crossing<'a, T: Target> {
+    target: &'a T,
+    n: usize,
+    inner: Option<&'a FastMove>,
+    from: Side<'a, T::Cache>,
+    to: Side<'a, T::Cache>,
+}
+
+impl<'a, T: Target> Crossing<'a, T> {
+    /// The way that a drag goes.
+    pub fn new(
+        drag: &'a Drag,
+        target: &'a T,
+        from: &'a Slow<T::Cache>,
+        to: &'a Slow<T::Cache>,
+    ) -> Self {
+        let side = |slow: &'a Slow<T::Cache>| Side {
+            slow,
+            frame: drag.frame.of(slow),
+            kept: slow.kept.as_deref(),
+        };
+        Self {
+            target,
+            n: drag.n,
+            inner: drag.inner.as_ref(),
+            from: side(from),
+            to: side(to),
+        }
+    }
+
+    /// The way back, from where refined caches were kept at (x, x*), if they were.
+    pub fn back(&self, kept: &'a [Kept<T::Cache>; 2]) -> Self {
+        let side = |side: Side<'a, T::Cache>, kept: &'a Kept<T::Cache>| Side {
+            kept: kept.as_deref().or(side.kept),
+            ..side
+        };
+        Self {
+            from: side(self.to, &kept[1]),
+            to: side(self.from, &kept[0]),
+            ..*self
+        }
+    }
+
+    /// ln |det L(x*)| / |det L(x)|.
+    pub fn log_jacobian(&self) -> f64 {
+        self.to.frame.log_det() - self.from.frame.log_det()
+    }
+
+    /// The log densities at `work.z`, of which that at x is known.
+    fn start(&self, known: f64, work: &mut Workspace, info: &mut Info) -> Result<Ends, Error> {
+        let mut between =
+            Between::<T, true>::new(self.end(self.from), self.end(self.to), &mut work.buffers);
+        let to = between.value_at_proposed_end(&work.z);
+        info.fast_evaluations += between.finish()?.spent.fast;
+        Ok(Ends { from: known, to })
+    }
+
+    /// One path from `work.z`, which leaves its last point there.
+    pub fn drag(
+        &self,
+        start: Ends,
+        work: &mut Workspace,
+        info: &mut Info,
+        rng: &mut Rng,
+    ) -> Result<Path<T::Cache>, Error> {
+        let path = self.path(start, work, rng)?;
+        count(info, path.inner, path.spent);
+        Ok(path)
+    }
+
+    /// Several paths from `work.z`, in lockstep where the inner move makes that possible.
+    pub fn drag_many(
+        &self,
+        paths: usize,
+        start: Ends,
+        work: &mut Workspace,
+        info: &mut Info,
+        rng: &mut Rng,
+    ) -> Result<Bundle<T::Cache>, Error> {
+        let bundle = match self.inner {
+            Some(FastMove::RandomWalk(inner)) if self.can_lockstep(paths, work) => {
+                self.lockstep(paths, inner, start, work, rng)
+            }
+            Some(FastMove::CrankNicolson(inner)) if self.can_lockstep(paths, work) => {
+                self.lockstep(paths, inner, start, work, rng)
+            }
+            _ => self.one_after_another(paths, start, work, rng),
+        }?;
+        count(info, bundle.inner, bundle.spent);
+        Ok(bundle)
+    }
+
+    /// A single path is faster in registers.
+    fn can_lockstep(&self, paths: usize, work: &Workspace) -> bool {
+        paths > 1 && !work.z.is_empty()
+    }
+
+    fn path(
+        &self,
+        start: Ends,
+        work: &mut Workspace,
+        rng: &mut Rng,
+    ) -> Result<Path<T::Cache>, Error> {
+        let (from, to) = (self.end(self.from), self.end(self.to));
+        let Workspace {
+            z, moves, buffers, ..
+        } = work;
+        if self.is_framed() {
+            let between = Between::<T, true>::new(from, to, buffers);
+            path::drag(self.n, self.inner, between, start, z, moves, rng)
+        } else {
+            let between = Between::<T, false>::new(from, to, buffers);
+            path::drag(self.n, self.inner, between, start, z, moves, rng)
+        }
+    }
+
+    fn lockstep(
+        &self,
+        paths: usize,
+        inner: &impl Metropolis,
+        start: Ends,
+        work: &mut Workspace,
+        rng: &mut Rng,
+    ) -> Result<Bundle<T::Cache>, Error> {
+        let (from, to) = (self.end(self.from), self.end(self.to));
+        let Workspace { z, buffers, .. } = work;
+        if self.is_framed() {
+            let between = Between::<T, true>::new(from, to, buffers);
+            bundle::lockstep(paths, self.n, inner, between, start, z, rng)
+        } else {
+            let between = Between::<T, false>::new(from, to, buffers);
+            bundle::lockstep(paths, self.n, inner, between, start, z, rng)
+        }
+    }
+
+    fn one_after_another(
+        &self,
+        paths: usize,
+        start: Ends,
+        work: &mut Workspace,
+        rng: &mut Rng,
+    ) -> Result<Bundle<T::Cache>, Error> {
+        let mut bundle = Bundle::new();
+        let at = work.z.clone();
+        for _ in 0..paths {
+            work.z.copy_from_slice(&at);
+            let path = self.path(start, work, rng)?;
+            bundle.push(path, &work.z);
+        }
+        Ok(bundle)
+    }
+
+    fn is_framed(&self) -> bool {
+        !(self.from.frame.is_identity() && self.to.frame.is_identity())
+    }
+
+    fn end(&self, side: Side<'a, T::Cache>) -> End<'a, T> {
+        End::new(self.target, side.slow, side.frame).keeping(side.kept)
+    }
+}
+
+/// Adds to the step's record what paths proposed and spent.
+fn count(info: &mut Info, inner: Tally, spent: Spent) {
+    info.inner_proposed += inner.proposed;
+    info.inner_accepted += inner.accepted;
+    info.medium_evaluations += spent.medium;
+    info.fast_evaluations += spent.fast;
+}

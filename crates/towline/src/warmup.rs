@@ -1,0 +1,350 @@
+//! Warm-up: from a start to a frozen [`Tuning`], with nothing set by hand.
+//!
+//! A search climbs to the mode of the estimated marginal of x; windows of fixed length then learn
+//! covariances, the linear frame and the scale of the steps; trials choose the inner move, the frame, n and
+//! the slow proposal by effective draws per cost; and a last window, with what was chosen, checks it.
+//! Every chain does the same, and what they learn is pooled at fixed points.
+
+mod moments;
+mod scales;
+mod start;
+#[cfg(test)]
+mod tests;
+mod trials;
+mod walker;
+
+use crate::error::Error;
+use crate::exchange::{Exchange, Solo};
+use crate::factor::Factor;
+use crate::frame::Linear;
+use crate::health::AilmentKind;
+use crate::info::Info;
+use crate::kernel::Kernel;
+use crate::laplace::Curvature;
+use crate::rng::Rng;
+use crate::surrogate::{Surrogate, Visit};
+use crate::target::Target;
+use crate::tuning::{FrameKind, Setting, Tuning};
+use moments::{Moments, shrunk};
+use walker::Walker;
+
+/// What a slow evaluation costs beside a fast one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cost {
+    /// Whatever it takes: seconds are measured.
+    Measured,
+    /// So many fast evaluations. Nothing is measured, so a run is the same on every machine.
+    Ratio(f64),
+}
+
+/// The settings of a warm-up: the defaults need no change.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Warmup {
+    /// Slow evaluations each chain may spend, about; `None` for a number that suits the slow variables.
+    pub slow_evaluations: Option<usize>,
+    /// What evaluations cost.
+    pub cost: Cost,
+}
+
+impl Default for Warmup {
+    fn default() -> Self {
+        Self {
+            slow_evaluations: None,
+            cost: Cost::Measured,
+        }
+    }
+}
+
+/// A chain that is warm.
+#[derive(Debug, Clone)]
+pub struct Warm {
+    /// What was learned.
+    pub tuning: Tuning,
+    /// The slow variables where it stands.
+    pub x: Vec<f64>,
+    /// The fast variables.
+    pub y: Vec<f64>,
+    /// What warm-up spent, in this chain.
+    pub spent: Info,
+}
+
+/// Slow evaluations of a warm-up by default: a base, and more for every slow variable, since a covariance
+/// and a surrogate have to be learned. Six slow variables make 1,300.
+const SLOW_BASE: usize = 400;
+const SLOW_EACH: usize = 150;
+/// The shares of the search, of the two windows that learn, of the trials and of the last window.
+const SEARCH: f64 = 0.3;
+const WINDOWS: [f64; 2] = [0.12, 0.2];
+const TRIALS: f64 = 0.2;
+const LAST: f64 = 0.18;
+/// Shares where the frame is wrong in some region: the linear frame does the work.
+const DISTRUSTED: [f64; 3] = [0.0, 0.3, 0.7];
+/// What the curvature at the mode is worth beside draws, in draws for each variable.
+const BELIEF: f64 = 2.0;
+/// How many steps of a window are worth one independent draw, roughly: enough not to trust a short window.
+const STEPS_PER_DRAW: f64 = 5.0;
+/// The best share of accepted random-walk proposals: 0.44 in one dimension, 0.234 in many (Roberts,
+/// Gelman and Gilks 1997).
+fn best_acceptance(slow_dim: usize) -> f64 {
+    0.234 + 0.206 / slow_dim.max(1) as f64
+}
+
+impl Warmup {
+    /// Warms up one chain on its own.
+    ///
+    /// # Errors
+    /// A start without mass, a model that fails, settings that make no sense.
+    pub fn run<T: Target>(
+        &self,
+        target: &T,
+        x: &[f64],
+        y: &[f64],
+        rng: &mut Rng,
+    ) -> Result<Warm, Error> {
+        self.run_pooled(target, x, y, rng, &mut Solo)
+    }
+
+    /// Warms up one of several chains, all of which must call this with the same settings.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_pooled<T: Target>(
+        &self,
+        target: &T,
+        x: &[f64],
+        y: &[f64],
+        rng: &mut Rng,
+        exchange: &mut impl Exchange,
+    ) -> Result<Warm, Error> {
+        self.validate(x, y)?;
+        let budget = self
+            .slow_evaluations
+            .unwrap_or(SLOW_BASE + SLOW_EACH * x.len()) as f64;
+        let steps = |share: f64| (share * budget).ceil() as usize;
+
+        let found = start::search(target, x, y, steps(SEARCH).max(20))?;
+        let mut tuning = first_tuning(&found, exchange);
+        let visits = found.visits.into_iter().filter_map(learned).collect();
+        let mut walker = Walker::new(target, found.x, found.y, found.spent, visits)?;
+        if !x.is_empty() {
+            for share in WINDOWS {
+                let kernel = learning_kernel(&tuning)?;
+                learn(
+                    &mut walker,
+                    &mut tuning,
+                    kernel,
+                    steps(share),
+                    rng,
+                    exchange,
+                )?;
+            }
+        } else {
+            learn_fast_alone(&mut walker, &mut tuning, steps(0.5), rng, exchange)?;
+        }
+        walker.health = tuning.frame_health();
+        trials::choose(
+            &mut walker,
+            &mut tuning,
+            self.cost,
+            steps(TRIALS),
+            rng,
+            exchange,
+        )?;
+        if !x.is_empty() {
+            last_window(&mut walker, &mut tuning, steps(LAST), rng, exchange)?;
+        }
+        Ok(walker.finish(tuning))
+    }
+
+    fn validate(&self, x: &[f64], y: &[f64]) -> Result<(), Error> {
+        if x.is_empty() && y.is_empty() {
+            return Err(Error::Dimension {
+                what: "the start, slow and fast variables together,",
+                expected: 1,
+                found: 0,
+            });
+        }
+        if let Some(few) = self.slow_evaluations.filter(|&n| n < 50) {
+            return Err(Error::Setting {
+                what: "the slow evaluations of warm-up",
+                value: few as f64,
+                expected: "at least 50",
+            });
+        }
+        match self.cost {
+            Cost::Ratio(ratio) if !(ratio > 0.0 && ratio.is_finite()) => Err(Error::Setting {
+                what: "the cost ratio",
+                value: ratio,
+                expected: "positive and finite: how many fast evaluations a slow one costs",
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What a visit tells the surrogate.
+fn learned(visit: crate::state::Visit) -> Option<Visit> {
+    let crate::state::Visit { x, log_marginal } = visit;
+    log_marginal.map(|log_marginal| Visit { x, log_marginal })
+}
+
+/// The search's findings, averaged over chains so that all begin with the same.
+fn first_tuning(found: &start::Found, exchange: &mut impl Exchange) -> Tuning {
+    let (p, d) = (found.x.len(), found.y.len());
+    // Chains that ended in different places know different widths: the first chain's are taken, since a
+    // mean of covariances found at different modes describes neither. The windows learn the rest.
+    let mut mine = found.slow.covariance();
+    mine.extend(found.linear.numbers());
+    let theirs = &exchange.gather(&mine)[0];
+    let slow = Factor::from_covariance(&theirs[..p * p], "the slow covariance")
+        .unwrap_or_else(|_| found.slow.clone());
+    let linear =
+        Linear::from_numbers(&theirs[p * p..], p, d).unwrap_or_else(|| found.linear.clone());
+    let frame = match found.curvature {
+        Curvature::Local => FrameKind::Laplace,
+        Curvature::Learned => FrameKind::Mode,
+    };
+    let setting = |frame, n| Setting {
+        frame,
+        n,
+        inner: Tuning::first_inner(),
+    };
+    Tuning {
+        centre: found.x.clone(),
+        scale: 2.38 / (p.max(1) as f64).sqrt(),
+        slow,
+        linear,
+        main: setting(frame, 2),
+        safe: setting(FrameKind::Linear, 5),
+        shares: [0.0, 0.75, 0.25],
+        surrogate: None,
+        extra: 2,
+        trials: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+/// What moves while covariances are learned.
+fn learning_kernel(tuning: &Tuning) -> Result<Kernel, Error> {
+    tuning.kernel()
+}
+
+/// One window: draws with a scale that adapts, then new covariances and a new linear frame.
+fn learn<T: Target>(
+    walker: &mut Walker<'_, T>,
+    tuning: &mut Tuning,
+    mut kernel: Kernel,
+    steps: usize,
+    rng: &mut Rng,
+    exchange: &mut impl Exchange,
+) -> Result<(), Error> {
+    let (mut moments, best) = (
+        Moments::new(walker.x(), walker.y()),
+        best_acceptance(walker.x().len()),
+    );
+    // The reference must be the same in all chains.
+    moments.set_reference(&tuning.centre, tuning.linear.centre());
+    let mut log_scale = tuning.scale.ln();
+    for step in 0..steps {
+        let taken = walker.step(&kernel, rng)?;
+        if walker.first_half_forgotten(step, steps) {
+            moments.add(walker.x(), walker.y());
+        }
+        // Robbins and Monro, with a gain that falls slowly: a window is short.
+        log_scale += (taken.acceptance - best) / (3.0 + step as f64).powf(0.6);
+        if step % 5 == 4 {
+            tuning.scale = log_scale.exp();
+            kernel = learning_kernel(tuning)?;
+        }
+    }
+    let scales = exchange.gather(&[log_scale]);
+    tuning.scale = (scales.iter().map(|s| s[0]).sum::<f64>() / scales.len() as f64).exp();
+    absorb(tuning, &moments.pool(exchange));
+    Ok(())
+}
+
+/// New covariances, and the linear frame through the draws.
+fn absorb(tuning: &mut Tuning, learned: &moments::Learned) {
+    let (p, d) = (learned.mean_x.len() as f64, learned.mean_y.len() as f64);
+    let worth = learned.count / STEPS_PER_DRAW;
+    if p > 0.0 {
+        tuning.slow = shrunk(
+            &learned.slow,
+            worth,
+            &tuning.slow,
+            BELIEF * (p + 2.0),
+            "the slow covariance",
+        );
+        tuning.centre.clone_from(&learned.mean_x);
+    }
+    if d > 0.0 {
+        let slope = learned.slope(&tuning.slow);
+        let residual = learned.residual(&slope);
+        let root = shrunk(
+            &residual,
+            worth,
+            tuning.linear.root(),
+            BELIEF * (d + 2.0),
+            "the fast covariance",
+        );
+        let (x, y) = (learned.mean_x.clone(), learned.mean_y.clone());
+        if let Ok(linear) = Linear::new(x, y, slope, root)
+            && linear.is_finite()
+        {
+            tuning.linear = linear;
+        }
+    }
+}
+
+/// Without slow variables: the covariance of y, by fast moves.
+fn learn_fast_alone<T: Target>(
+    walker: &mut Walker<'_, T>,
+    tuning: &mut Tuning,
+    steps: usize,
+    rng: &mut Rng,
+    exchange: &mut impl Exchange,
+) -> Result<(), Error> {
+    tuning.extra = 5;
+    let kernel = tuning.kernel()?;
+    let mut moments = Moments::new(&[], walker.y());
+    moments.set_reference(&[], tuning.linear.centre());
+    for _ in 0..steps {
+        walker.step(&kernel, rng)?;
+        moments.add(&[], walker.y());
+    }
+    absorb(tuning, &moments.pool(exchange));
+    Ok(())
+}
+
+/// What was chosen, at work: the scale settles, the surrogate is fitted to all visits, frames are checked.
+fn last_window<T: Target>(
+    walker: &mut Walker<'_, T>,
+    tuning: &mut Tuning,
+    steps: usize,
+    rng: &mut Rng,
+    exchange: &mut impl Exchange,
+) -> Result<(), Error> {
+    let kernel = tuning.kernel()?;
+    for _ in 0..steps {
+        walker.step(&kernel, rng)?;
+    }
+    if tuning.shares[0] > 0.0 {
+        let visits = walker.pooled_visits(exchange);
+        if let Some(surrogate) = Surrogate::fit(&visits, &tuning.centre, &tuning.slow) {
+            tuning.surrogate = Some(surrogate);
+        }
+    }
+    let mut health = tuning.frame_health();
+    for theirs in exchange.gather(&walker.health.numbers()) {
+        health.absorb(&theirs);
+    }
+    let ailments = health.ailments();
+    if ailments.iter().any(|a| a.kind == AilmentKind::Shut) {
+        // A frame that shuts a region out cannot be trusted with the work.
+        tuning.shares = DISTRUSTED;
+    }
+    tuning
+        .notes
+        .extend(ailments.iter().map(ToString::to_string));
+    Ok(())
+}

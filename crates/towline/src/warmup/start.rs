@@ -1,0 +1,323 @@
+//! From a start to the bulk of the marginal: widths, then the mode of the estimated marginal of x.
+
+use super::scales::scales;
+use crate::ascend::ascend;
+use crate::climb::{Surface, climb, feel};
+use crate::error::Error;
+use crate::factor::Factor;
+use crate::frame::{Frame, Linear};
+use crate::info::Info;
+use crate::laplace::{Curvature, Laplace};
+use crate::state::{Visit, prepare};
+use crate::target::{Scratch, Target};
+
+/// With more slow variables than this the climb in x takes gradients only: p + 1 squared over two slow
+/// evaluations for each round would be too many.
+const MOST_SLOW: usize = 8;
+/// With more fast variables than this a conditional's curvature is not found by differences.
+pub(super) const MOST_FAST: usize = 24;
+
+/// Where a chain may begin, and how wide the target is there.
+pub(super) struct Found {
+    pub x: Vec<f64>,
+    pub y: Vec<f64>,
+    /// Root of the covariance of x, as the curvature of the marginal gives it.
+    pub slow: Factor,
+    /// The linear frame through the modes found on the way.
+    pub linear: Linear,
+    pub curvature: Curvature,
+    pub visits: Vec<Visit>,
+    pub spent: Info,
+}
+
+/// Climbs from (x, y) to the top of the estimated marginal of x, with at most `budget` slow evaluations.
+pub(super) fn search<T: Target>(
+    target: &T,
+    x: &[f64],
+    y: &[f64],
+    budget: usize,
+) -> Result<Found, Error> {
+    let mut marginal = Marginal::new(target, x, y, budget)?;
+    let here = marginal.height(x);
+    let steps = scales(&mut |at| marginal.height(at), x, here);
+    let mut scaled = Scaled {
+        marginal: &mut marginal,
+        origin: x.to_vec(),
+        steps: steps.clone(),
+    };
+    let origin = vec![0.0; x.len()];
+    let ones = vec![1.0; x.len()];
+    let mut slow = None;
+    if x.is_empty() {
+    } else if x.len() <= MOST_SLOW {
+        if let Some(peak) = climb(&mut scaled, &origin, &ones) {
+            slow = scaled.covariance(&peak.curvature);
+            scaled.height(&peak.at);
+        }
+    } else {
+        // Not having found the top is no failure: the best point met is where the chain begins.
+        let _ = ascend(&mut scaled, &origin, 1.0);
+    }
+    if let Some(failure) = marginal.failure.take() {
+        return Err(failure);
+    }
+    let best = marginal.best.clone();
+    let slow = match slow {
+        Some(factor) => factor,
+        None => {
+            let widths = scales(&mut |at| marginal.height(at), &best.x, best.height);
+            Factor::diagonal(&widths, "the slow covariance")?
+        }
+    };
+    if let Some(failure) = marginal.failure.take() {
+        return Err(failure);
+    }
+    let linear = marginal.linear(&slow, &best)?;
+    Ok(Found {
+        x: best.x,
+        y: best.y,
+        slow,
+        linear,
+        curvature: marginal.curvature,
+        visits: marginal.visits,
+        spent: marginal.spent,
+    })
+}
+
+/// A function as a surface.
+struct Heights<F>(F);
+
+impl<F: FnMut(&[f64]) -> f64> Surface for Heights<F> {
+    fn height(&mut self, u: &[f64]) -> f64 {
+        (self.0)(u)
+    }
+}
+
+#[derive(Clone)]
+struct Best {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    height: f64,
+}
+
+/// Laplace's estimate of the log marginal of x, with what was met on the way.
+struct Marginal<'a, T: Target> {
+    target: &'a T,
+    /// Where the next search for a mode in y begins, and the metric it uses.
+    rule: Laplace,
+    centre: Vec<f64>,
+    curvature: Curvature,
+    best: Best,
+    modes: Vec<(Vec<f64>, Vec<f64>, f64)>,
+    visits: Vec<Visit>,
+    spent: Info,
+    budget: usize,
+    scratch: Scratch,
+    failure: Option<Error>,
+}
+
+impl<'a, T: Target> Marginal<'a, T> {
+    fn new(target: &'a T, x: &[f64], y: &[f64], budget: usize) -> Result<Self, Error> {
+        let mut scratch = Scratch::default();
+        let outside = || Error::OutsideSupport {
+            x: x.to_vec(),
+            y: y.to_vec(),
+        };
+        let slow = prepare(target, x)?.ok_or_else(outside)?;
+        let mut spent = Info {
+            slow_evaluations: 1,
+            ..Info::default()
+        };
+        let mut height = Heights(|y: &[f64]| {
+            spent.fast_evaluations += 1;
+            target.log_density_in(&slow.cache, y, &mut scratch)
+        });
+        let start = height.height(y);
+        if start.is_nan() || start == f64::INFINITY {
+            return Err(Error::NotANumber {
+                x: x.to_vec(),
+                y: y.to_vec(),
+                value: start,
+            });
+        }
+        if start == f64::NEG_INFINITY {
+            return Err(outside());
+        }
+        // Widths found on a distant wall would be the wall's: go up first, by what needs no scale.
+        let reach: Vec<f64> = y.iter().map(|v| 0.1 * v.abs().max(1.0)).collect();
+        let y = &feel(&mut height, y, &reach).unwrap_or_else(|| y.to_vec())[..];
+        let start = height.height(y);
+        let widths = scales(&mut height.0, y, start);
+        let root = Factor::diagonal(&widths, "the fast widths")?;
+        let mut curvature = vec![0.0; y.len() * y.len()];
+        let own = target.curvature(&slow.cache, y, &mut curvature, &mut scratch);
+        let curvature = if own || y.len() <= MOST_FAST {
+            Curvature::Local
+        } else {
+            Curvature::Learned
+        };
+        let linear = Linear::new(
+            vec![0.0; x.len()],
+            y.to_vec(),
+            vec![0.0; x.len() * y.len()],
+            root,
+        )?;
+        let mut marginal = Self {
+            target,
+            rule: Laplace::new(linear, curvature),
+            centre: y.to_vec(),
+            curvature,
+            best: Best {
+                x: x.to_vec(),
+                y: y.to_vec(),
+                height: f64::NEG_INFINITY,
+            },
+            modes: Vec::new(),
+            visits: Vec::new(),
+            spent,
+            budget,
+            scratch,
+            failure: None,
+        };
+        marginal.look(x, &slow.cache);
+        Ok(marginal)
+    }
+
+    fn height(&mut self, x: &[f64]) -> f64 {
+        if self.spent.slow_evaluations as usize >= self.budget || self.failure.is_some() {
+            return f64::NEG_INFINITY;
+        }
+        self.spent.slow_evaluations += 1;
+        match prepare(self.target, x) {
+            Ok(Some(slow)) => self.look(x, &slow.cache),
+            Ok(None) => f64::NEG_INFINITY,
+            Err(failure) => {
+                self.failure = Some(failure);
+                f64::NEG_INFINITY
+            }
+        }
+    }
+
+    /// Finds the conditional's mode at x, starting from the last one.
+    fn look(&mut self, x: &[f64], cache: &T::Cache) -> f64 {
+        let found = self.rule.find(self.target, x, cache, &mut self.scratch);
+        self.spent.fast_evaluations += found.evaluations;
+        let mut y = vec![0.0; self.centre.len()];
+        found.frame.to_y(&vec![0.0; y.len()], &mut y);
+        // Without a mode, the density at the last known one is a height to climb by.
+        let height = found.log_marginal.unwrap_or_else(|| {
+            self.spent.fast_evaluations += 1;
+            self.target.log_density_in(cache, &y, &mut self.scratch)
+        });
+        let height = crate::climb::clean(height);
+        self.visits.push(Visit {
+            x: x.to_vec(),
+            log_marginal: found.log_marginal,
+        });
+        if found.log_marginal.is_some() {
+            self.modes.push((x.to_vec(), y.clone(), height));
+        }
+        if height > self.best.height {
+            self.best = Best {
+                x: x.to_vec(),
+                y,
+                height,
+            };
+            self.move_to(&found.frame);
+        }
+        height
+    }
+
+    /// Searches from here on begin at this frame: near the best point, they are short.
+    fn move_to(&mut self, frame: &Frame) {
+        let Frame::Affine { centre, root } = frame else {
+            return;
+        };
+        if let (Some(covariance), p) = (root.covariance(centre.len()), self.best.x.len())
+            && let Ok(root) = Factor::from_covariance(&covariance, "the fast covariance")
+            && let Ok(linear) = Linear::new(
+                vec![0.0; p],
+                centre.clone(),
+                vec![0.0; p * centre.len()],
+                root,
+            )
+        {
+            self.centre.clone_from(centre);
+            self.rule = Laplace::new(linear, self.curvature);
+        }
+    }
+
+    /// The linear frame through the modes met within the bulk, by weighted least squares.
+    fn linear(&self, slow: &Factor, best: &Best) -> Result<Linear, Error> {
+        let (p, d) = (best.x.len(), best.y.len());
+        let root = (**self.rule.linear().root()).clone();
+        let mut slope = vec![0.0; p * d];
+        // In whitened x, with a ridge worth one point: directions never looked along have slope 0.
+        let mut normal = vec![0.0; p * p];
+        let mut right = vec![0.0; p * d];
+        for k in 0..p {
+            normal[k * p + k] = 1e-3;
+        }
+        for (x, y, height) in &self.modes {
+            let weight = (height - best.height).max(-30.0).exp();
+            let mut w: Vec<f64> = x.iter().zip(&best.x).map(|(a, b)| a - b).collect();
+            slow.solve(&mut w);
+            for i in 0..p {
+                for j in 0..p {
+                    normal[i * p + j] += weight * w[i] * w[j];
+                }
+                for k in 0..d {
+                    right[k * p + i] += weight * w[i] * (y[k] - best.y[k]);
+                }
+            }
+        }
+        if p > 0 {
+            let factor = Factor::from_covariance(&normal, "the slope's normal equations")?;
+            for (row, out) in right.chunks_mut(p).zip(slope.chunks_mut(p)) {
+                factor.solve(row);
+                factor.solve_transposed(row);
+                // From whitened x back to x: B = B_w L⁻¹, so bᵀ = L⁻ᵀ b_wᵀ.
+                slow.solve_transposed(row);
+                out.copy_from_slice(row);
+            }
+        }
+        Linear::new(best.x.clone(), best.y.clone(), slope, root)
+    }
+}
+
+/// The marginal in units of the widths found at the start.
+struct Scaled<'m, 'a, T: Target> {
+    marginal: &'m mut Marginal<'a, T>,
+    origin: Vec<f64>,
+    steps: Vec<f64>,
+}
+
+impl<T: Target> Scaled<'_, '_, T> {
+    /// The covariance that a curvature in scaled units stands for.
+    fn covariance(&self, curvature: &[f64]) -> Option<Factor> {
+        let p = self.steps.len();
+        let precision = Factor::from_covariance(curvature, "curvature").ok()?;
+        let mut covariance = vec![0.0; p * p];
+        for (k, row) in covariance.chunks_mut(p).enumerate() {
+            row[k] = 1.0;
+            precision.solve(row);
+            precision.solve_transposed(row);
+            for (j, entry) in row.iter_mut().enumerate() {
+                *entry *= self.steps[k] * self.steps[j];
+            }
+        }
+        let symmetric: Vec<f64> = (0..p * p)
+            .map(|k| 0.5 * (covariance[k] + covariance[(k % p) * p + k / p]))
+            .collect();
+        Factor::from_covariance(&symmetric, "the slow covariance").ok()
+    }
+}
+
+impl<T: Target> Surface for Scaled<'_, '_, T> {
+    fn height(&mut self, u: &[f64]) -> f64 {
+        let x: Vec<f64> = (0..u.len())
+            .map(|k| self.origin[k] + self.steps[k] * u[k])
+            .collect();
+        self.marginal.height(&x)
+    }
+}

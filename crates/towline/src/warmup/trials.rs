@@ -1,0 +1,358 @@
+//! Short trials that choose the inner move, the frame, n and the slow proposal: effective draws per cost.
+
+use super::walker::Walker;
+use super::{Cost, start};
+use crate::error::Error;
+use crate::exchange::Exchange;
+use crate::factor::Factor;
+use crate::kernel::{FastOnly, Kernel};
+use crate::moves::{CrankNicolson, EllipticalSlice, FastMove, Hmc, RandomWalk, Slice};
+use crate::proposal::SlowProposal;
+use crate::rng::Rng;
+use crate::surrogate::Surrogate;
+use crate::target::Target;
+use crate::tuning::{FrameKind, Setting, Trial, Tuning};
+use std::time::Instant;
+
+/// Intervals tried in each frame: in a moving frame little is left to mend, without one much is.
+const LAPLACE_N: [usize; 4] = [1, 2, 4, 12];
+const LINEAR_N: [usize; 5] = [1, 4, 16, 64, 256];
+/// A learned proposal must be this much better than the random walk to be worth its risk.
+const LEARNED_MARGIN: f64 = 1.1;
+/// Shares of the learned proposal, of the random walk in the best frame, and of the linear frame.
+const WITH_LEARNED: [f64; 3] = [0.8, 0.1, 0.1];
+const WITHOUT_LEARNED: [f64; 3] = [0.0, 0.85, 0.15];
+/// Shares of the best inner move, of a random walk and of slices along coordinates.
+const INNER_SHARES: [f64; 3] = [0.6, 0.2, 0.2];
+/// Trials within this share of the best are as good: the cheapest of them is taken.
+const WITHIN_NOISE: f64 = 0.9;
+/// Moves with which an inner move is judged, and the share of a step's cost that fast-only moves may add.
+const INNER_MOVES: usize = 60;
+const EXTRA_SHARE: f64 = 0.25;
+
+/// Tries and chooses; everything is pooled, so that all chains choose the same.
+pub(super) fn choose<T: Target>(
+    walker: &mut Walker<'_, T>,
+    tuning: &mut Tuning,
+    cost: Cost,
+    budget: usize,
+    rng: &mut Rng,
+    exchange: &mut impl Exchange,
+) -> Result<(), Error> {
+    let (p, d) = (walker.x().len(), walker.y().len());
+    let mut inner_worth = 1.0;
+    let mut inner_cost = 0.0;
+    let mut frames = vec![FrameKind::Linear];
+    if d > 0 {
+        let main = tuning.main.frame;
+        frames.insert(0, main);
+        if main == FrameKind::Laplace && d > 3 && d <= start::MOST_FAST {
+            frames.insert(1, FrameKind::Mode);
+        }
+        let best;
+        (best, inner_worth, inner_cost) = inner(walker, tuning, main, cost, rng, exchange)?;
+        tuning.main.inner = robust(best, d)?;
+        let safe = inner(walker, tuning, FrameKind::Linear, cost, rng, exchange)?.0;
+        tuning.safe.inner = robust(safe, d)?;
+    }
+    if p == 0 {
+        tuning.extra = (2.0 / inner_worth).ceil().clamp(1.0, 100.0) as usize;
+        return Ok(());
+    }
+
+    let settings = ladder(tuning, &frames, d);
+    let trials = compare(walker, tuning, &settings, cost, budget / 2, rng, exchange)?;
+    let Some(winner) = best(&trials, |_| true) else {
+        return Ok(());
+    };
+    if let Some(safe) = best(&trials, |trial| trial.frame == FrameKind::Linear) {
+        tuning.safe.n = safe.n;
+    }
+    if winner.frame == FrameKind::Linear {
+        tuning.main.inner = tuning.safe.inner.clone();
+    }
+    (tuning.main.frame, tuning.main.n) = (winner.frame, winner.n);
+    tuning.trials = trials;
+    tuning.shares = WITHOUT_LEARNED;
+    learned_proposal(walker, tuning, &winner, cost, budget / 2, rng, exchange)?;
+    if d > 0 {
+        if winner.n == 1 && winner.frame == FrameKind::Linear {
+            tuning.notes.push(
+                "fast evaluations are not cheap enough here for dragging to pay: slow moves carry y along the linear frame without inner moves".into(),
+            );
+        }
+        let allowed = (EXTRA_SHARE * winner.cost / inner_cost.max(1e-300)).floor();
+        let wanted = (2.0 / inner_worth.max(1e-3)).max(2.0 * d as f64).ceil();
+        tuning.extra = wanted.min(allowed).clamp(1.0, 1000.0) as usize;
+    }
+    Ok(())
+}
+
+/// The settings to try.
+fn ladder(tuning: &Tuning, frames: &[FrameKind], d: usize) -> Vec<Setting> {
+    let mut settings = Vec::new();
+    for &frame in frames {
+        let (ns, inner): (&[usize], _) = match (d, frame) {
+            (0, _) => (&[1], &tuning.safe.inner),
+            (_, FrameKind::Linear) => (&LINEAR_N, &tuning.safe.inner),
+            _ => (&LAPLACE_N, &tuning.main.inner),
+        };
+        settings.extend(ns.iter().map(|&n| Setting {
+            frame,
+            n,
+            inner: inner.clone(),
+        }));
+    }
+    settings
+}
+
+/// The trial of most worth; among those as good within the noise of a trial, the cheapest.
+fn best(trials: &[Trial], among: impl Fn(&Trial) -> bool) -> Option<Trial> {
+    let most = trials
+        .iter()
+        .filter(|trial| among(trial))
+        .map(Trial::worth)
+        .fold(0.0, f64::max);
+    trials
+        .iter()
+        .filter(|trial| among(trial) && trial.worth() >= WITHIN_NOISE * most)
+        .min_by(|a, b| a.cost.total_cmp(&b.cost))
+        .cloned()
+}
+
+/// Every setting on the same proposals, so that what differs is the setting and not the luck.
+fn compare<T: Target>(
+    walker: &mut Walker<'_, T>,
+    tuning: &Tuning,
+    settings: &[Setting],
+    cost: Cost,
+    budget: usize,
+    rng: &mut Rng,
+    exchange: &mut impl Exchange,
+) -> Result<Vec<Trial>, Error> {
+    let p = walker.x().len() as f64;
+    let walk = SlowProposal::RandomWalk(tuning.slow.scaled(tuning.scale));
+    let drags: Vec<_> = settings
+        .iter()
+        .map(|setting| tuning.drag(setting, walk.clone()))
+        .collect::<Result<_, _>>()?;
+    let kernel = tuning.kernel()?;
+    // For each setting: jump, acceptance, fast evaluations, seconds; and the slow seconds last.
+    let mut sums = vec![0.0; 4 * settings.len() + 1];
+    let rounds = (budget / 2).max(20);
+    for _ in 0..rounds {
+        walker.step(&kernel, rng)?;
+        let from = walker.x().to_vec();
+        let Some(comparison) = walker.compare(&drags, &walk, rng)? else {
+            continue;
+        };
+        let mut way: Vec<f64> = walker
+            .proposed()
+            .iter()
+            .zip(&from)
+            .map(|(a, b)| a - b)
+            .collect();
+        tuning.slow.solve(&mut way);
+        let length = way.iter().map(|w| w * w).sum::<f64>() / p;
+        for (k, (info, seconds)) in comparison.tried.iter().enumerate() {
+            let acceptance = info.log_ratio.min(0.0).exp();
+            sums[4 * k] += acceptance * length;
+            sums[4 * k + 1] += acceptance;
+            sums[4 * k + 2] += info.fast_evaluations as f64;
+            sums[4 * k + 3] += seconds;
+        }
+        if let Some(slow_seconds) = sums.last_mut() {
+            *slow_seconds += comparison.slow_seconds;
+        }
+    }
+    let all = exchange.gather(&sums);
+    let mean = |k: usize| all.iter().map(|v| v[k]).sum::<f64>() / (all.len() * rounds) as f64;
+    let slow_seconds = mean(4 * settings.len());
+    Ok(settings
+        .iter()
+        .enumerate()
+        .map(|(k, setting)| {
+            let step = match cost {
+                Cost::Measured => slow_seconds + mean(4 * k + 3),
+                Cost::Ratio(ratio) => ratio + mean(4 * k + 2),
+            };
+            Trial {
+                frame: setting.frame,
+                n: setting.n,
+                learned_proposal: false,
+                effective: effective(mean(4 * k)),
+                cost: step.max(1e-12),
+                acceptance: mean(4 * k + 1),
+            }
+        })
+        .collect())
+}
+
+/// Effective draws per step, from the squared jump per variance: one minus the first autocorrelation
+/// is half of that.
+fn effective(jump: f64) -> f64 {
+    let moved = (0.5 * jump).min(1.0);
+    moved / (2.0 - moved)
+}
+
+/// Fits a surrogate to what has been visited, and keeps it if it pays.
+fn learned_proposal<T: Target>(
+    walker: &mut Walker<'_, T>,
+    tuning: &mut Tuning,
+    winner: &Trial,
+    cost: Cost,
+    steps: usize,
+    rng: &mut Rng,
+    exchange: &mut impl Exchange,
+) -> Result<(), Error> {
+    if !walker.has_visits() {
+        return Ok(());
+    }
+    let visits = walker.pooled_visits(exchange);
+    let Some(surrogate) = Surrogate::fit(&visits, &tuning.centre, &tuning.slow) else {
+        return Ok(());
+    };
+    let proposal = SlowProposal::Surrogate(Box::new(surrogate.clone()));
+    let kernel = tuning.drag(&tuning.main, proposal)?.into();
+    let trial = attempt(walker, tuning, &kernel, cost, steps, rng, exchange)?;
+    if trial.worth() > LEARNED_MARGIN * winner.worth() {
+        tuning.shares = WITH_LEARNED;
+        tuning.surrogate = Some(surrogate);
+    }
+    tuning.trials.push(trial);
+    Ok(())
+}
+
+/// A few steps with the learned proposal.
+fn attempt<T: Target>(
+    walker: &mut Walker<'_, T>,
+    tuning: &Tuning,
+    kernel: &Kernel,
+    cost: Cost,
+    steps: usize,
+    rng: &mut Rng,
+    exchange: &mut impl Exchange,
+) -> Result<Trial, Error> {
+    let p = walker.x().len() as f64;
+    let (mut jump, mut acceptance, mut evaluations) = (0.0, 0.0, 0.0);
+    let begun = Instant::now();
+    for _ in 0..steps {
+        let from = walker.x().to_vec();
+        let taken = walker.step(kernel, rng)?;
+        let mut way: Vec<f64> = walker
+            .proposed()
+            .iter()
+            .zip(&from)
+            .map(|(a, b)| a - b)
+            .collect();
+        tuning.slow.solve(&mut way);
+        jump += taken.acceptance * way.iter().map(|w| w * w).sum::<f64>() / p;
+        acceptance += taken.acceptance;
+        evaluations += spent(&taken.info, cost);
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    let cost = match cost {
+        Cost::Measured => seconds,
+        Cost::Ratio(_) => evaluations,
+    };
+    let all = exchange.gather(&[jump, acceptance, cost]);
+    let mean = |k: usize| all.iter().map(|v| v[k]).sum::<f64>() / (all.len() * steps) as f64;
+    Ok(Trial {
+        frame: tuning.main.frame,
+        n: tuning.main.n,
+        learned_proposal: true,
+        effective: effective(mean(0)),
+        cost: mean(2).max(1e-12),
+        acceptance: mean(1),
+    })
+}
+
+fn spent(info: &crate::Info, cost: Cost) -> f64 {
+    let ratio = match cost {
+        Cost::Measured => 0.0,
+        Cost::Ratio(ratio) => ratio,
+    };
+    ratio * info.slow_evaluations as f64 + info.fast_evaluations as f64
+}
+
+/// The best move, with others that go where it does not: the fastest moves in a frame rely on tails no heavier
+/// than normal, and would leave heavier ones unvisited for so long that a run looks right and is not.
+fn robust(best: FastMove, d: usize) -> Result<FastMove, Error> {
+    let [most, walk, slice] = INNER_SHARES;
+    Ok(FastMove::Mixture(vec![
+        (most, best),
+        (
+            walk,
+            FastMove::RandomWalk(RandomWalk::new(unit(2.38 / (d as f64).sqrt(), d)?)),
+        ),
+        (slice, FastMove::Slice(Slice::new(vec![2.0; d]))),
+    ]))
+}
+
+fn unit(size: f64, d: usize) -> Result<Factor, Error> {
+    Factor::diagonal(&vec![size; d], "inner steps")
+}
+
+/// The inner move that moves z furthest per cost, with its efficiency per move and its cost.
+fn inner<T: Target>(
+    walker: &mut Walker<'_, T>,
+    tuning: &Tuning,
+    frame: FrameKind,
+    cost: Cost,
+    rng: &mut Rng,
+    exchange: &mut impl Exchange,
+) -> Result<(FastMove, f64, f64), Error> {
+    let d = walker.y().len();
+    let rule = tuning.rule(frame);
+    let mut best: Option<(FastMove, f64, f64)> = None;
+    for candidate in inner_moves(walker, d)? {
+        let kernel = Kernel::FastOnly(FastOnly::new(candidate.clone(), 1).in_frame(rule.clone()));
+        let (mut jump, mut evaluations) = (0.0, 0.0);
+        let mut before = walker.z(&rule);
+        let begun = Instant::now();
+        for _ in 0..INNER_MOVES {
+            let taken = walker.step(&kernel, rng)?;
+            let after = walker.z(&rule);
+            jump += before
+                .iter()
+                .zip(&after)
+                .map(|(a, b)| (a - b).powi(2))
+                .sum::<f64>()
+                / d as f64;
+            evaluations += spent(&taken.info, cost);
+            before = after;
+        }
+        let seconds = begun.elapsed().as_secs_f64();
+        let spent = match cost {
+            Cost::Measured => seconds,
+            Cost::Ratio(_) => evaluations,
+        };
+        let all = exchange.gather(&[jump, spent]);
+        let mean =
+            |k: usize| all.iter().map(|v| v[k]).sum::<f64>() / (all.len() * INNER_MOVES) as f64;
+        let (worth, price) = (effective(mean(0)), mean(1).max(1e-12));
+        if best.as_ref().is_none_or(|b| worth / price > b.1 / b.2) {
+            best = Some((candidate, worth, price));
+        }
+    }
+    Ok(best.unwrap_or_else(|| (Tuning::first_inner(), 0.1, 1.0)))
+}
+
+/// The moves worth trying where z is nearly standard normal.
+fn inner_moves<T: Target>(walker: &mut Walker<'_, T>, d: usize) -> Result<Vec<FastMove>, Error> {
+    let mut moves = vec![
+        FastMove::CrankNicolson(CrankNicolson::new(1.0)),
+        FastMove::CrankNicolson(CrankNicolson::new(0.6)),
+        FastMove::CrankNicolson(CrankNicolson::new(0.3)),
+        FastMove::EllipticalSlice(EllipticalSlice),
+    ];
+    let walk = unit(2.38 / (d as f64).sqrt(), d)?;
+    moves.push(FastMove::RandomWalk(RandomWalk::new(walk)));
+    if walker.has_gradient() {
+        for (size, leapfrogs) in [(1.0, 1), (0.5, 3)] {
+            let size = size / (d as f64).powf(1.0 / 6.0);
+            moves.push(FastMove::Hmc(Hmc::new(size, leapfrogs, unit(1.0, d)?)));
+        }
+    }
+    Ok(moves)
+}

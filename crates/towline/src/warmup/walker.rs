@@ -1,0 +1,187 @@
+//! A chain in warm-up: it may change its kernel at every step, and notes where it has been.
+
+use super::{Warm, learned};
+use crate::error::Error;
+use crate::exchange::Exchange;
+use crate::health::FrameHealth;
+use crate::info::Info;
+use crate::kernel::{Drag, Kernel, Proposed};
+use crate::proposal::SlowProposal;
+use crate::rng::Rng;
+use crate::state::{State, Workspace, prepare};
+use crate::surrogate::Visit;
+use crate::target::Target;
+use crate::tuning::Tuning;
+use std::time::Instant;
+
+pub(super) struct Walker<'a, T: Target> {
+    target: &'a T,
+    state: State<T::Cache>,
+    work: Workspace,
+    spent: Info,
+    visits: Vec<Visit>,
+    pub health: FrameHealth,
+}
+
+/// What a step tells the one who tunes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Taken {
+    pub info: Info,
+    /// min(1, ratio), less noisy than whether it was accepted.
+    pub acceptance: f64,
+}
+
+/// Several drags to the same x*.
+pub(super) struct Comparison {
+    pub slow_seconds: f64,
+    pub tried: Vec<(Info, f64)>,
+}
+
+impl<'a, T: Target> Walker<'a, T> {
+    pub fn new(
+        target: &'a T,
+        x: Vec<f64>,
+        y: Vec<f64>,
+        mut spent: Info,
+        visits: Vec<Visit>,
+    ) -> Result<Self, Error> {
+        let mut work = Workspace::new(x.len(), y.len());
+        work.visits = Some(Vec::new());
+        spent.slow_evaluations += 1;
+        spent.fast_evaluations += 1;
+        Ok(Self {
+            state: State::new(target, x, y, &mut work.buffers)?,
+            target,
+            work,
+            spent,
+            visits,
+            health: FrameHealth::new(&[], &[]),
+        })
+    }
+
+    pub fn x(&self) -> &[f64] {
+        &self.state.slow.x
+    }
+
+    pub fn y(&self) -> &[f64] {
+        &self.state.y
+    }
+
+    /// The x that the last step proposed.
+    pub fn proposed(&self) -> &[f64] {
+        &self.work.x
+    }
+
+    /// Whether the model gives gradients.
+    pub fn has_gradient(&mut self) -> bool {
+        let mut gradient = vec![0.0; self.state.y.len()];
+        let (cache, y) = (&self.state.slow.cache, &self.state.y);
+        self.target
+            .gradient(cache, y, &mut gradient, &mut self.work.buffers.scratch)
+            .is_some()
+    }
+
+    /// The state as seen in a frame.
+    pub fn z(&mut self, rule: &crate::FrameRule) -> Vec<f64> {
+        let mut z = vec![0.0; self.state.y.len()];
+        let mut spare = z.clone();
+        let mut info = Info::default();
+        rule.place(self.target, &mut self.state.slow, &mut self.work, &mut info);
+        self.spent += info;
+        rule.of(&self.state.slow)
+            .to_z(&self.state.y, &mut z, &mut spare);
+        z
+    }
+
+    pub fn step(&mut self, kernel: &Kernel, rng: &mut Rng) -> Result<Taken, Error> {
+        let info = kernel.step(self.target, &mut self.state, &mut self.work, rng)?;
+        self.spent += info;
+        self.health.note(&self.work.x, &self.state.slow.x, &info);
+        self.note_visits();
+        // Every frame rule of warm-up leaves its frames behind: only the newest few are of use.
+        let frames = &mut self.state.slow.frames;
+        if frames.len() > 6 {
+            frames.drain(..frames.len() - 6);
+        }
+        Ok(Taken {
+            info,
+            acceptance: info.log_ratio.min(0.0).exp(),
+        })
+    }
+
+    /// One proposed x*, and what each of several drags would make of it: the log ratios with what they
+    /// spent and the seconds they took. `None` where x* has no mass.
+    pub fn compare(
+        &mut self,
+        drags: &[Drag],
+        proposal: &SlowProposal,
+        rng: &mut Rng,
+    ) -> Result<Option<Comparison>, Error> {
+        let begun = Instant::now();
+        let log_s = proposal.propose(&self.state.slow.x, &mut self.work.x, rng);
+        self.spent.slow_evaluations += 1;
+        let Some(slow) = prepare(self.target, &self.work.x)? else {
+            return Ok(None);
+        };
+        let slow_seconds = begun.elapsed().as_secs_f64();
+        let mut proposed = Proposed { slow, log_s };
+        let mut tried = Vec::with_capacity(drags.len());
+        for drag in drags {
+            // Each pays for its own frame, as it would if it were the one chosen.
+            proposed.slow.frames.clear();
+            let begun = Instant::now();
+            let (state, work) = (&mut self.state, &mut self.work);
+            let info = drag.foretell(self.target, state, &mut proposed, work, rng)?;
+            self.spent += info;
+            tried.push((info, begun.elapsed().as_secs_f64()));
+        }
+        self.note_visits();
+        Ok(Some(Comparison {
+            slow_seconds,
+            tried,
+        }))
+    }
+
+    /// Whether a step of a window counts towards its covariances: the first third still remembers the start.
+    pub fn first_half_forgotten(&self, step: usize, steps: usize) -> bool {
+        3 * step >= steps
+    }
+
+    /// The visits of all chains.
+    pub fn pooled_visits(&self, exchange: &mut impl Exchange) -> Vec<Visit> {
+        let p = self.state.slow.x.len();
+        let mine: Vec<f64> = self
+            .visits
+            .iter()
+            .flat_map(|visit| visit.x.iter().copied().chain([visit.log_marginal]))
+            .collect();
+        exchange
+            .gather(&mine)
+            .iter()
+            .flat_map(|theirs| theirs.chunks_exact(p + 1))
+            .map(|row| Visit {
+                x: row[..p].to_vec(),
+                log_marginal: row[p],
+            })
+            .collect()
+    }
+
+    fn note_visits(&mut self) {
+        if let Some(visits) = &mut self.work.visits {
+            self.visits.extend(visits.drain(..).filter_map(learned));
+        }
+    }
+
+    pub fn has_visits(&self) -> bool {
+        !self.visits.is_empty()
+    }
+
+    pub fn finish(self, tuning: Tuning) -> Warm {
+        Warm {
+            tuning,
+            x: self.state.slow.x,
+            y: self.state.y,
+            spent: self.spent,
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! What warm-up promises, on targets whose answers are known: few slow evaluations, starts far away, and
+//! models that leave it little to work with.
+
+mod common;
+
+use common::{SixByTen, sample};
+use towline::{Chain, Cost, Error, ModelError, Rng, Target, Warmup};
+
+const WARMUP: Warmup = Warmup {
+    slow_evaluations: None,
+    cost: Cost::Ratio(1000.0),
+};
+
+#[test]
+fn six_slow_variables_cost_at_most_six_slow_evaluations_per_effective_draw() {
+    let sampled = sample(
+        &SixByTen,
+        (&[0.0; 6], &[0.0; 10]),
+        WARMUP,
+        (2, 2, 8_000),
+        |_| {},
+    );
+    let (slow, fast) = sampled.cost();
+    println!("{slow:.2} slow evaluations per effective draw, {fast:.0} fast per slow");
+    for warm in &sampled.warm {
+        println!(
+            "{:?} {:?} {:?}",
+            warm.tuning.main, warm.tuning.shares, warm.spent
+        );
+        println!("{:?}", warm.tuning.surrogate.as_ref().map(|s| s.quality()));
+        for trial in &warm.tuning.trials {
+            println!("   {trial:?}");
+        }
+        assert!(warm.spent.slow_evaluations <= 1500, "{:?}", warm.spent);
+    }
+    assert!(slow <= 6.0, "{slow}");
+    let (means, variances) = SixByTen::moments();
+    for k in 0..6 {
+        let z = sampled.z(k, |x| x, means[k]);
+        let z2 = sampled.z(k, |x| (x - means[k]).powi(2), variances[k]);
+        println!("x{k}: mean z = {z:.2}, variance z = {z2:.2}");
+        assert!(z.abs() < 4.0 && z2.abs() < 4.0);
+    }
+
+    // The same with the random walk alone needs more than twenty.
+    let walk = sample(
+        &SixByTen,
+        (&[0.0; 6], &[0.0; 10]),
+        WARMUP,
+        (2, 1, 8_000),
+        |tuning| {
+            tuning.shares = [0.0, 1.0, 0.0];
+        },
+    );
+    println!("random walk: {:.1}", walk.cost().0);
+    assert!(walk.cost().0 > 20.0);
+}
+
+/// Two slow and two fast variables whose scales are a million apart.
+struct Uneven;
+
+const SCALES: [f64; 2] = [1e-3, 1e3];
+
+impl Target for Uneven {
+    type Cache = [f64; 2];
+    fn prepare(&self, x: &[f64]) -> Result<Option<[f64; 2]>, ModelError> {
+        Ok(Some([(x[0] - 7.0) / SCALES[0], (x[1] + 3.0) / SCALES[1]]))
+    }
+    fn log_density(&self, w: &[f64; 2], y: &[f64]) -> f64 {
+        let (a, b) = (w[0], w[1] - 0.5 * w[0]);
+        let slow = -0.5 * (a * a + b * b);
+        let (c, d) = (y[0] / 1e3 - 3.0 * a, y[1] / 1e-3 - 2.0 * b - a);
+        slow - 0.5 * (c * c + d * d / 0.25)
+    }
+}
+
+#[test]
+fn a_start_fifty_deviations_away_with_scales_a_million_apart_is_no_obstacle_on_ten_seeds() {
+    // Fifty standard deviations in every coordinate, on either side.
+    for seed in 0..10u64 {
+        let side = if seed % 2 == 0 { 1.0 } else { -1.0 };
+        let x = [
+            7.0 + 50.0 * side * SCALES[0],
+            -3.0 - 50.0 * side * SCALES[1],
+        ];
+        let y = [-50.0e3 * side, 50.0e-3 * side];
+        let mut rng = Rng::stream(100 + seed, 0);
+        let warm = WARMUP.run(&Uneven, &x, &y, &mut rng).unwrap();
+        let spent = warm.spent.slow_evaluations;
+        let kernel = warm.tuning.kernel().unwrap();
+        let mut chain = Chain::new(&Uneven, kernel, &warm.x, &warm.y, rng).unwrap();
+        let columns = common::record(&mut chain, 2_000);
+        for (k, (mean, sd)) in [(7.0, SCALES[0]), (-3.0, SCALES[1] * 1.25f64.sqrt())]
+            .iter()
+            .enumerate()
+        {
+            let chains = [&columns[k][..]];
+            let z =
+                (towline::diagnose::mean(&chains) - mean) / towline::diagnose::mcse_mean(&chains);
+            let width = towline::diagnose::sd(&chains) / sd;
+            assert!(
+                z.abs() < 4.5 && (0.85..1.15).contains(&width),
+                "seed {seed}: z {z}, width {width}"
+            );
+        }
+        println!("seed {seed}: {spent} slow evaluations");
+        assert!(spent <= 800, "seed {seed} took {spent} slow evaluations");
+    }
+}
+
+/// A target from two closures.
+struct Two<P, L>(P, L);
+impl<P: Fn(&[f64]) -> Option<Vec<f64>>, L: Fn(&[f64], &[f64]) -> f64> Target for Two<P, L> {
+    type Cache = Vec<f64>;
+    fn prepare(&self, x: &[f64]) -> Result<Option<Vec<f64>>, ModelError> {
+        Ok((self.0)(x))
+    }
+    fn log_density(&self, cache: &Vec<f64>, y: &[f64]) -> f64 {
+        (self.1)(cache, y)
+    }
+}
+
+fn keep(x: &[f64]) -> Option<Vec<f64>> {
+    Some(x.to_vec())
+}
+
+/// Warms up and runs a little; answers the mean of the first slow variable (or fast, without slow ones).
+#[track_caller]
+fn works<T: Target>(target: &T, x: &[f64], y: &[f64]) -> Vec<f64> {
+    let mut rng = Rng::stream(8, 0);
+    let warm = WARMUP.run(target, x, y, &mut rng).unwrap();
+    let kernel = warm.tuning.kernel().unwrap();
+    let mut chain = Chain::new(target, kernel, &warm.x, &warm.y, rng).unwrap();
+    let mut first = Vec::new();
+    for _ in 0..4_000 {
+        chain.advance().unwrap();
+        first.push(if x.is_empty() {
+            chain.y()[0]
+        } else {
+            chain.x()[0]
+        });
+    }
+    first
+}
+
+#[track_caller]
+fn standard_normal(draws: &[f64]) {
+    let chains = [draws];
+    let z = towline::diagnose::mean(&chains) / towline::diagnose::mcse_mean(&chains);
+    let sd = towline::diagnose::sd(&chains);
+    assert!(z.abs() < 4.5 && (sd - 1.0).abs() < 0.25, "z {z}, sd {sd}");
+}
+
+#[test]
+fn a_fast_variable_that_the_density_ignores_does_no_harm() {
+    let target = Two(keep, |x: &[f64], y: &[f64]| {
+        -0.5 * x[0] * x[0]
+            - 0.5 * (y[0] - x[0]).powi(2)
+            - if y[1].abs() < 1e3 { 0.0 } else { f64::INFINITY }
+    });
+    standard_normal(&works(&target, &[1.0], &[1.0, 2.0]));
+}
+
+#[test]
+fn a_conditional_without_a_mode_falls_back_on_the_linear_frame() {
+    // y is uniform on an interval that depends on x: flat, with walls.
+    let target = Two(keep, |x: &[f64], y: &[f64]| {
+        if (y[0] - x[0]).abs() < 1.0 {
+            -0.5 * x[0] * x[0]
+        } else {
+            f64::NEG_INFINITY
+        }
+    });
+    standard_normal(&works(&target, &[0.3], &[0.4]));
+    // A density that rises towards a wall and has its top there.
+    let edge = Two(keep, |x: &[f64], y: &[f64]| {
+        if y[0] < x[0] {
+            -0.5 * x[0] * x[0] + 3.0 * (y[0] - x[0])
+        } else {
+            f64::NEG_INFINITY
+        }
+    });
+    standard_normal(&works(&edge, &[0.3], &[-0.4]));
+}
+
+#[test]
+fn no_mass_nearby_is_no_obstacle() {
+    // x must be positive, y above x.
+    let target = Two(
+        |x: &[f64]| (x[0] > 0.0).then(|| x.to_vec()),
+        |x: &[f64], y: &[f64]| {
+            if y[0] <= x[0] {
+                f64::NEG_INFINITY
+            } else {
+                -x[0] - 2.0 * (y[0] - x[0]).ln().powi(2) - (y[0] - x[0]).ln()
+            }
+        },
+    );
+    let draws = works(&target, &[0.01], &[0.02]);
+    let chains = [&draws[..]];
+    let z = (towline::diagnose::mean(&chains) - 1.0) / towline::diagnose::mcse_mean(&chains);
+    assert!(z.abs() < 4.5, "{z}");
+}
+
+#[test]
+fn without_fast_variables_it_is_metropolis_and_without_slow_ones_fast_moves() {
+    let no_fast = Two(keep, |x: &[f64], _: &[f64]| -0.5 * x[0] * x[0]);
+    standard_normal(&works(&no_fast, &[5.0], &[]));
+    let no_slow = Two(keep, |_: &[f64], y: &[f64]| {
+        -0.5 * y[0] * y[0] - 0.5 * (y[1] - y[0]).powi(2)
+    });
+    standard_normal(&works(&no_slow, &[], &[5.0, 1.0]));
+    let neither = WARMUP.run(&no_fast, &[], &[], &mut Rng::stream(1, 0));
+    assert!(
+        matches!(neither, Err(Error::Dimension { .. })),
+        "{neither:?}"
+    );
+}
+
+#[test]
+fn a_flat_slow_direction_within_bounds_is_walked_across() {
+    let target = Two(
+        |x: &[f64]| (x[0].abs() < 1.0).then(|| x.to_vec()),
+        |x: &[f64], y: &[f64]| -0.5 * (y[0] - 3.0 * x[0]).powi(2),
+    );
+    let draws = works(&target, &[0.5], &[0.0]);
+    let chains = [&draws[..]];
+    let sd = towline::diagnose::sd(&chains);
+    assert!((sd - (1.0f64 / 3.0).sqrt()).abs() < 0.08, "{sd}");
+}
+
+#[test]
+fn curvature_that_overflows_is_survived() {
+    let target = Two(keep, |x: &[f64], y: &[f64]| {
+        -0.5 * x[0] * x[0] - (200.0 * (y[0] - x[0])).cosh().ln().min(1e300)
+    });
+    standard_normal(&works(&target, &[0.5], &[0.4]));
+    let walls = Two(keep, |x: &[f64], y: &[f64]| {
+        let u = y[0] - x[0];
+        -0.5 * x[0] * x[0] - (40.0 * u).exp() - (-40.0 * u).exp()
+    });
+    standard_normal(&works(&walls, &[0.5], &[9.0]));
+}
+
+#[test]
+fn bad_starts_and_settings_are_refused_by_name() {
+    let normal = Two(keep, |x: &[f64], y: &[f64]| -x[0] * x[0] - y[0] * y[0]);
+    let run = |warmup: Warmup, x: f64| warmup.run(&normal, &[x], &[0.0], &mut Rng::stream(1, 0));
+    let few = Warmup {
+        slow_evaluations: Some(3),
+        ..WARMUP
+    };
+    assert!(matches!(run(few, 0.0), Err(Error::Setting { value, .. }) if value == 3.0));
+    let free = Warmup {
+        cost: Cost::Ratio(0.0),
+        ..WARMUP
+    };
+    assert!(matches!(run(free, 0.0), Err(Error::Setting { .. })));
+    let outside = Two(|_: &[f64]| None, |_: &[f64], _: &[f64]| 0.0);
+    let outside = WARMUP.run(&outside, &[0.0], &[0.0], &mut Rng::stream(1, 0));
+    assert!(matches!(outside, Err(Error::OutsideSupport { .. })));
+    let nan = Two(keep, |_: &[f64], _: &[f64]| f64::NAN);
+    let nan = WARMUP.run(&nan, &[0.0], &[0.0], &mut Rng::stream(1, 0));
+    assert!(matches!(nan, Err(Error::NotANumber { .. })));
+}
+
+#[test]
+fn with_a_cost_ratio_the_same_seed_gives_the_same_tuning() {
+    let target = Two(keep, |x: &[f64], y: &[f64]| {
+        -0.5 * x[0] * x[0] - 5.0 * (y[0] - x[0].sin()).powi(2)
+    });
+    let run = || {
+        WARMUP
+            .run(&target, &[1.0], &[0.0], &mut Rng::stream(6, 0))
+            .unwrap()
+    };
+    let (a, b) = (run(), run());
+    assert_eq!(a.tuning, b.tuning);
+    assert_eq!((a.x, a.y), (b.x, b.y));
+    // Plain data: saved and read, it builds the same kernel.
+    let text = serde_json::to_string(&a.tuning).unwrap();
+    let read: towline::Tuning = serde_json::from_str(&text).unwrap();
+    assert_eq!(read.kernel().unwrap(), b.tuning.kernel().unwrap());
+}
