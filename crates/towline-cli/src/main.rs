@@ -1,2 +1,20 @@
-//! The command towline.
-fn main(){}
+//! The command `towline`: flags become a plan, a plan is carried out, and what went wrong becomes an exit code.
+
+mod builtin;
+mod cli;
+mod failure;
+mod paper;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use failure::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Paper(options) => paper::Plan::new(options)
+            .map_err(Failure::Options)
+            .and_then(|plan| paper::run(&plan).map_err(Failure::Run)),
+    };
+    outcome.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
+}

@@ -1,0 +1,44 @@
+//! The command line as clap reads it: one line for each subcommand.
+
+use crate::paper;
+use clap::{Parser, Subcommand};
+
+/// Samples densities of two speeds by dragging fast variables along.
+#[derive(Debug, Parser)]
+#[command(name = "towline", version, after_help = EXAMPLE)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLE: &str = "\
+Example:
+  towline paper --out figures    every figure and number of Neal's paper, in half a minute";
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Reproduce the figures and numbers of Neal's paper on dragging
+    Paper(paper::Options),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_shows_an_example() {
+        let mut command = Cli::command();
+        for sub in command.get_subcommands_mut() {
+            let help = sub.render_long_help().to_string();
+            assert!(help.contains("Example"), "{help}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! How the command fails: what it says, and the exit code.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Why the command did not do what it was asked.
+#[derive(Debug)]
+pub enum Failure {
+    /// The options make no sense, so nothing ran: exit code 2, as clap has it.
+    Options(anyhow::Error),
+    /// Something failed on the way: exit code 1.
+    Run(anyhow::Error),
+}
+
+impl Failure {
+    /// Says what went wrong on stderr, and answers the exit code.
+    ///
+    /// A reader that closes the pipe (`towline paper | head`) has seen enough: that is a success.
+    pub fn report(self) -> ExitCode {
+        let (error, code) = match self {
+            Self::Options(error) => (error, 2),
+            Self::Run(error) if is_broken_pipe(&error) => return ExitCode::SUCCESS,
+            Self::Run(error) => (error, 1),
+        };
+        // If stderr is closed too there is nobody left to tell.
+        let _ = writeln!(io::stderr(), "error: {error:#}");
+        ExitCode::from(code)
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+}
