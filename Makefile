@@ -1,0 +1,22 @@
+# What is done to this repository by name; `make` alone lists it.
+
+.PHONY: help test test-long bench
+
+help:
+	@sed -n 's/^## //p' $(MAKEFILE_LIST)
+
+## test       format, lints, docs and all tests: what CI runs
+test:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+	cargo test --workspace
+
+## test-long  the statistical tests with many more draws (tens of minutes)
+test-long:
+	TOWLINE_LONG=1 cargo test --workspace --test frames --test warmup -- --nocapture --test-threads 2
+
+## bench      the inner loop beside the same loop in C (about a minute; writes target/bench/inner.json)
+# For this machine alone, as the C program is: hence a target directory of its own.
+bench:
+	RUSTFLAGS="-C target-cpu=native" cargo run --release --package towline-bench --target-dir target/bench-native
