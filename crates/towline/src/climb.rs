@@ -46,7 +46,7 @@ const FAR: f64 = 100.0;
 /// The squared distance to the top, in units of its width, at which the last step is taken on trust.
 const CLOSE: f64 = 1e-3;
 /// A parabola that foretold the height to this many log units is the peak's own.
-const FORETOLD: f64 = 0.02;
+const FORETOLD: f64 = 0.01;
 /// Difference steps, in units of the peak's width: small enough to see the peak's own curvature, large
 /// enough that a model's rounding or interpolation noise of 1e-4 log units does not show.
 const STEP: f64 = 0.3;
@@ -58,7 +58,18 @@ pub(crate) const STRAYED: f64 = 1e15;
 
 /// Climbs from `start` with first difference steps `steps`; `None` where no top is found.
 pub(crate) fn climb(surface: &mut impl Surface, start: &[f64], steps: &[f64]) -> Option<Peak> {
-    newton(surface, start, steps).or_else(|| {
+    climb_with(surface, start, steps, STEP)
+}
+
+/// The same with difference steps of this many widths: wider ones for a surface that is itself only known
+/// to a hundredth of a log unit or so.
+pub(crate) fn climb_with(
+    surface: &mut impl Surface,
+    start: &[f64],
+    steps: &[f64],
+    width: f64,
+) -> Option<Peak> {
+    newton(surface, start, steps, width).or_else(|| {
         // Derivatives led nowhere: feel the way along one axis after another, then try again.
         let felt = feel(surface, start, steps)?;
         let strayed = felt
@@ -68,12 +79,12 @@ pub(crate) fn climb(surface: &mut impl Surface, start: &[f64], steps: &[f64]) ->
         if strayed {
             return None;
         }
-        newton(surface, &felt, steps)
+        newton(surface, &felt, steps, width)
     })
 }
 
 /// Newton's method.
-fn newton(surface: &mut impl Surface, start: &[f64], steps: &[f64]) -> Option<Peak> {
+fn newton(surface: &mut impl Surface, start: &[f64], steps: &[f64], width: f64) -> Option<Peak> {
     let dim = start.len();
     let mut here = Here {
         at: start.to_vec(),
@@ -105,7 +116,7 @@ fn newton(surface: &mut impl Surface, start: &[f64], steps: &[f64]) -> Option<Pe
             return None;
         }
         // Steps that were far from the peak's own width have measured something else than its curvature.
-        let fitting = exact || here.refit_steps();
+        let fitting = exact || here.refit_steps(width);
         let ascent = Ascent::new(&here);
         let decrement = ascent.decrement;
         if decrement < 4.0 && !here.unseen.is_empty() {
@@ -318,16 +329,17 @@ impl Here {
     }
 
     /// Sets the next difference steps by the curvature found; answers whether the last were fitting.
-    fn refit_steps(&mut self) -> bool {
+    fn refit_steps(&mut self, share: f64) -> bool {
         let dim = self.at.len();
         let mut fitting = true;
         for k in 0..dim {
             let curved = self.curvature[k * dim + k];
             if curved > FLAT {
                 let width = 1.0 / curved.sqrt();
-                fitting &= self.steps[k] < 1.2 * width && self.steps[k] > 0.01 * width;
+                fitting &=
+                    self.steps[k] < 4.0 * share * width && self.steps[k] > 0.03 * share * width;
                 // Bounded, since a curvature met far from the top says little about the next place.
-                self.steps[k] = (STEP * width).clamp(1e-3 * self.steps[k], 8.0 * self.steps[k]);
+                self.steps[k] = (share * width).clamp(1e-3 * self.steps[k], 8.0 * self.steps[k]);
             }
         }
         fitting

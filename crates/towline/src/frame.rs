@@ -220,6 +220,11 @@ impl FrameRule {
         slow.frames.push(placed);
     }
 
+    /// Whether frames are searched for at each x, so that the search may fail.
+    pub(crate) fn is_searched(&self) -> bool {
+        matches!(self, Self::Laplace(_))
+    }
+
     /// The frame placed at this x; without one, the identity.
     pub(crate) fn of<'a, C>(&self, slow: &'a Slow<C>) -> &'a Frame {
         let key = self.key();

@@ -10,21 +10,26 @@ use serde::{Deserialize, Serialize};
 /// The edges between regions of a slow variable, in standard deviations from its mean.
 const EDGES: [f64; 9] = [-3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0];
 const REGIONS: usize = EDGES.len() + 1;
-/// Proposals into a region, and draws in it, before anything is said about it.
+/// Proposals before anything is said about them, and arrivals by other moves.
 const ENOUGH: f64 = 30.0;
-/// A region that framed moves enter with less than this share of their overall acceptance is shut to them.
-const SHUT: f64 = 0.03;
+const ENOUGH_OTHERS: f64 = 5.0;
+/// An edge that framed moves cross with less than this share of their usual acceptance, and of the acceptance of
+/// other moves across it, is shut to them.
+const SHUT: f64 = 0.1;
 /// A region in which more than this share of searches fails is worth a word.
 const FAILING: f64 = 0.1;
 
-/// What was seen in one region of one slow variable.
+/// What was seen in one region of one slow variable, and at its upper edge.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 struct Region {
     draws: f64,
     framed: f64,
     framed_acceptance: f64,
     failures: f64,
-    other_arrivals: f64,
+    /// Proposals across the upper edge, either way, in a Laplace frame and otherwise.
+    across: [f64; 2],
+    /// The sums of their acceptance probabilities.
+    across_acceptance: [f64; 2],
 }
 
 /// How frames fare in each region of x.
@@ -33,6 +38,8 @@ pub struct FrameHealth {
     centre: Vec<f64>,
     sds: Vec<f64>,
     regions: Vec<Region>,
+    /// Where the chain stood before the step.
+    last: Option<Vec<f64>>,
 }
 
 /// A region in which frames do not work.
@@ -51,7 +58,7 @@ pub struct Ailment {
 /// What can be wrong with frames in a region.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum AilmentKind {
-    /// Framed moves into the region are hardly ever accepted, though other moves go there.
+    /// Framed moves into and out of the region are hardly ever accepted, though other moves are.
     Shut,
     /// The search for the mode fails for this share of the x proposed there.
     Failing(f64),
@@ -64,28 +71,39 @@ impl FrameHealth {
             centre: centre.to_vec(),
             sds: sds.to_vec(),
             regions: vec![Region::default(); REGIONS * centre.len()],
+            last: None,
         }
     }
 
     /// Notes a step: where it was proposed to go, where the chain stands after it, what happened.
     pub(crate) fn note(&mut self, proposed: &[f64], x: &[f64], info: &Info) {
-        if info.outer_proposed == 0 {
+        if info.outer_proposed == 0 || self.centre.is_empty() {
             return;
         }
+        let last = self.last.take();
+        let acceptance = info.log_ratio.min(0.0).exp();
+        let kind = usize::from(info.framed_proposed == 0);
         for k in 0..self.centre.len() {
-            let here = self.region(k, x[k]);
-            let there = self.region(k, proposed[k]);
+            let (here, there) = (self.region(k, x[k]), self.region(k, proposed[k]));
             self.regions[here].draws += 1.0;
             let region = &mut self.regions[there];
-            // A step that searched for a mode was proposed in a Laplace frame.
-            if info.frame_searches > 0 {
+            if info.framed_proposed > 0 {
                 region.framed += 1.0;
-                region.framed_acceptance += info.log_ratio.min(0.0).exp();
+                region.framed_acceptance += acceptance;
                 region.failures += info.frame_failures.min(1) as f64;
-            } else {
-                region.other_arrivals += info.outer_accepted as f64;
+            }
+            if let Some(last) = &last {
+                let from = self.region(k, last[k]);
+                for edge in from.min(there)..from.max(there) {
+                    self.regions[edge].across[kind] += 1.0;
+                    self.regions[edge].across_acceptance[kind] += acceptance;
+                }
             }
         }
+        let mut last = last.unwrap_or_default();
+        last.clear();
+        last.extend_from_slice(x);
+        self.last = Some(last);
     }
 
     fn region(&self, k: usize, value: f64) -> usize {
@@ -101,7 +119,10 @@ impl FrameHealth {
                 r.framed,
                 r.framed_acceptance,
                 r.failures,
-                r.other_arrivals,
+                r.across[0],
+                r.across[1],
+                r.across_acceptance[0],
+                r.across_acceptance[1],
             ]
         };
         self.regions.iter().flat_map(each).collect()
@@ -109,12 +130,15 @@ impl FrameHealth {
 
     /// Adds what another chain counted.
     pub(crate) fn absorb(&mut self, numbers: &[f64]) {
-        for (region, n) in self.regions.iter_mut().zip(numbers.chunks_exact(5)) {
+        for (region, n) in self.regions.iter_mut().zip(numbers.chunks_exact(8)) {
             region.draws += n[0];
             region.framed += n[1];
             region.framed_acceptance += n[2];
             region.failures += n[3];
-            region.other_arrivals += n[4];
+            for kind in 0..2 {
+                region.across[kind] += n[4 + kind];
+                region.across_acceptance[kind] += n[6 + kind];
+            }
         }
     }
 
@@ -131,37 +155,46 @@ impl FrameHealth {
             let total = |f: fn(&Region) -> f64| regions.iter().map(f).sum::<f64>();
             let usual = total(|r| r.framed_acceptance) / total(|r| r.framed).max(1.0);
             let draws = total(|r| r.draws).max(1.0);
+            let edge = |b: usize| self.centre[k] + self.sds[k] * EDGES[b];
             for (b, region) in regions.iter().enumerate() {
-                if region.framed < ENOUGH {
-                    continue;
+                let rate = |kind: usize| region.across_acceptance[kind] / region.across[kind];
+                let shut = region.across[0] >= ENOUGH
+                    && region.across_acceptance[1] >= ENOUGH_OTHERS
+                    && rate(0) < SHUT * usual
+                    && rate(0) < SHUT * rate(1);
+                if shut {
+                    // The side further from the middle is the one that frames do not reach.
+                    let (outer, range) = if EDGES[b] >= 0.0 {
+                        (&regions[b + 1..], (edge(b), f64::INFINITY))
+                    } else {
+                        (&regions[..=b], (f64::NEG_INFINITY, edge(b)))
+                    };
+                    found.push(Ailment {
+                        variable: k,
+                        range,
+                        kind: AilmentKind::Shut,
+                        share: outer.iter().map(|r| r.draws).sum::<f64>() / draws,
+                    });
                 }
-                let acceptance = region.framed_acceptance / region.framed;
                 let failing = region.failures / region.framed;
-                let peopled = region.draws >= ENOUGH && region.other_arrivals > 0.0;
-                let kind = if peopled && acceptance < SHUT * usual {
-                    AilmentKind::Shut
-                } else if failing > FAILING {
-                    AilmentKind::Failing(failing)
-                } else {
-                    continue;
-                };
-                let edge = |b: usize| self.centre[k] + self.sds[k] * EDGES[b];
-                let low = if b == 0 {
-                    f64::NEG_INFINITY
-                } else {
-                    edge(b - 1)
-                };
-                let high = if b == EDGES.len() {
-                    f64::INFINITY
-                } else {
-                    edge(b)
-                };
-                found.push(Ailment {
-                    variable: k,
-                    range: (low, high),
-                    kind,
-                    share: region.draws / draws,
-                });
+                if region.framed >= ENOUGH && failing > FAILING {
+                    let low = if b == 0 {
+                        f64::NEG_INFINITY
+                    } else {
+                        edge(b - 1)
+                    };
+                    let high = if b == EDGES.len() {
+                        f64::INFINITY
+                    } else {
+                        edge(b)
+                    };
+                    found.push(Ailment {
+                        variable: k,
+                        range: (low, high),
+                        kind: AilmentKind::Failing(failing),
+                        share: region.draws / draws,
+                    });
+                }
             }
         }
         found
@@ -179,7 +212,7 @@ impl std::fmt::Display for Ailment {
         match self.kind {
             AilmentKind::Shut => write!(
                 f,
-                "moves in the Laplace frame are (nearly) never accepted there, though other moves reach it and {:.1} % of the draws lie in it. The frame is wrong in that region: check the model's gradient and curvature, or use the linear frame, and do not trust this run's tails",
+                "moves in the Laplace frame into and out of it are (nearly) never accepted, though other moves are, and {:.1} % of the draws lie in it. The frame is wrong in that region: check the model's gradient and curvature, or use the linear frame, and do not trust this run's tails",
                 100.0 * self.share
             ),
             AilmentKind::Failing(share) => write!(
@@ -195,44 +228,42 @@ impl std::fmt::Display for Ailment {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_region_that_only_other_moves_enter_is_reported() {
-        let mut health = FrameHealth::new(&[0.0], &[1.0]);
-        let framed = |log_ratio| Info {
+    fn step(framed: bool, log_ratio: f64) -> Info {
+        Info {
             outer_proposed: 1,
-            frame_searches: 1,
+            framed_proposed: u64::from(framed),
             log_ratio,
             ..Info::default()
-        };
-        let other = Info {
-            outer_proposed: 1,
-            outer_accepted: 1,
-            ..Info::default()
-        };
+        }
+    }
+
+    #[test]
+    fn an_edge_that_only_other_moves_cross_is_reported() {
+        let mut health = FrameHealth::new(&[0.0], &[1.0]);
         for _ in 0..100 {
-            health.note(&[0.2], &[0.2], &framed(-0.5));
-            health.note(&[1.5], &[0.2], &framed(-200.0));
-            health.note(&[1.5], &[1.5], &other);
+            health.note(&[0.2], &[0.2], &step(true, -0.5));
+            health.note(&[1.5], &[0.2], &step(true, -200.0));
+            health.note(&[1.5], &[1.5], &step(false, 0.0));
+            // Within the far side framed moves work, as they would there with a frame wrong in the same way.
+            health.note(&[1.6], &[1.6], &step(true, 0.0));
+            health.note(&[0.3], &[0.3], &step(false, 0.0));
         }
         let found = health.ailments();
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert_eq!(found[0].range, (1.0, 2.0));
-        assert_eq!(found[0].kind, AilmentKind::Shut);
-        assert!(found[0].to_string().contains("33.3 % of the draws"));
+        assert!(!found.is_empty() && found.iter().all(|a| a.kind == AilmentKind::Shut));
+        assert_eq!(found[0].range, (0.5, f64::INFINITY));
+        assert!(
+            found[0].to_string().contains("40.0 % of the draws"),
+            "{}",
+            found[0]
+        );
     }
 
     #[test]
     fn healthy_frames_have_no_ailments() {
         let mut health = FrameHealth::new(&[0.0], &[1.0]);
         for k in 0..1000 {
-            let x = -2.5 + 0.005 * f64::from(k);
-            let info = Info {
-                outer_proposed: 1,
-                frame_searches: u64::from(k % 3 > 0),
-                outer_accepted: 1,
-                ..Info::default()
-            };
-            health.note(&[x], &[x], &info);
+            let x = 2.5 * f64::from(k).sin();
+            health.note(&[x], &[x], &step(k % 3 > 0, -0.3));
         }
         assert!(health.ailments().is_empty());
     }

@@ -19,6 +19,8 @@ pub struct Info {
     pub medium_evaluations: u64,
     /// Evaluations of the log density at a prepared x (a drag needs two for every inner move).
     pub fast_evaluations: u64,
+    /// Proposals of a new x in a Laplace frame.
+    pub framed_proposed: u64,
     /// Searches for a Laplace frame.
     pub frame_searches: u64,
     /// Such searches that found no mode, so that the linear frame stood in.
@@ -48,6 +50,7 @@ impl std::ops::AddAssign for Info {
         self.slow_evaluations += other.slow_evaluations;
         self.medium_evaluations += other.medium_evaluations;
         self.fast_evaluations += other.fast_evaluations;
+        self.framed_proposed += other.framed_proposed;
         self.frame_searches += other.frame_searches;
         self.frame_failures += other.frame_failures;
         if other.outer_proposed > 0 {

@@ -7,7 +7,36 @@
 //! rejected. We write ℓ(x, y) for the log density, `log_density` everywhere; the paper's
 //! energy E is its negative.
 //!
-//! The paper's first example, in which sin(x) stands for a long computation:
+//! The paper's first example, with nothing set by hand:
+//!
+//! ```
+//! use towline::{Chain, ModelError, Rng, Target, Warmup};
+//! struct Neal1; // the report's first example: sin(x) stands for a long computation
+//! impl Target for Neal1 {
+//!     type Cache = (f64, f64);
+//!     fn prepare(&self, x: &[f64]) -> Result<Option<(f64, f64)>, ModelError> {
+//!         Ok(Some((x[0], x[0].sin()))) // slow
+//!     }
+//!     fn log_density(&self, &(x, sin_x): &(f64, f64), y: &[f64]) -> f64 {
+//!         -x * x - 50.0 * (1.0 + x * x).powi(2) * (y[0] - sin_x).powi(2) // fast
+//!     }
+//! }
+//!
+//! fn main() -> Result<(), towline::Error> {
+//!     let mut rng = Rng::stream(1, 0);
+//!     let warm = Warmup::default().run(&Neal1, &[2.0], &[0.0], &mut rng)?;
+//!     let mut chain = Chain::new(Neal1, warm.tuning.kernel()?, &warm.x, &warm.y, rng)?;
+//!     let mut squares = 0.0;
+//!     for _ in 0..20_000 {
+//!         chain.advance()?;
+//!         squares += chain.x()[0].powi(2);
+//!     }
+//!     println!("variance of x: {:.2} (exactly 0.32)", squares / 20_000.0);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! The same with everything set by hand, as in the paper:
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -94,3 +123,8 @@ pub use target::{Scratch, Target};
 pub use threaded::Threaded;
 pub use tuning::{FrameKind, Setting, Trial, Tuning};
 pub use warmup::{Cost, Warm, Warmup};
+
+/// README's examples, compiled and run with the others.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -42,6 +42,15 @@ fn check(target: &Moving, sampled: &Sampled) {
     }
 }
 
+/// The cases of every day, and with `TOWLINE_LONG` (`make test-long`) the harder ones too.
+fn cases(daily: &[(usize, Shape)], long: &[(usize, Shape)]) -> Vec<(usize, Shape)> {
+    let mut all = daily.to_vec();
+    if std::env::var_os("TOWLINE_LONG").is_some() {
+        all.extend_from_slice(long);
+    }
+    all
+}
+
 /// Only the main frame with the random walk, and a few linear drags: what is compared with the ideal.
 fn random_walk_only(tuning: &mut Tuning) {
     tuning.shares = [0.0, 1.0, 0.0];
@@ -49,12 +58,10 @@ fn random_walk_only(tuning: &mut Tuning) {
 
 #[test]
 fn framed_drags_come_within_a_quarter_of_the_marginal_ideal_on_one_mode() {
-    for (fast, shape) in [
-        (4, Shape::Skewed),
-        (10, Shape::Skewed),
-        (4, Shape::Heavy),
-        (10, Shape::Heavy),
-    ] {
+    for (fast, shape) in cases(
+        &[(4, Shape::Skewed), (4, Shape::Heavy)],
+        &[(10, Shape::Skewed), (10, Shape::Heavy)],
+    ) {
         let target = Moving { fast, shape };
         let y = vec![0.0; fast];
         let sampled = sample(
@@ -85,13 +92,13 @@ fn framed_drags_come_within_a_quarter_of_the_marginal_ideal_on_one_mode() {
 
 #[test]
 fn the_default_kernel_is_exact_on_moving_skewed_heavy_and_two_moded_conditionals() {
-    for (fast, shape) in [
-        (4, Shape::Skewed),
+    let long = [
         (10, Shape::Skewed),
         (4, Shape::Heavy),
         (10, Shape::Heavy),
         (4, Shape::TwoModes),
-    ] {
+    ];
+    for (fast, shape) in cases(&[(4, Shape::Skewed)], &long) {
         let target = Moving { fast, shape };
         let y = vec![0.0; fast];
         let sampled = sample(&target, (&[0.5], &y), WARMUP, (5, 2, 20_000), |_| {});

@@ -32,6 +32,7 @@ impl<C> Proposed<C> {
     ) -> Result<Option<Self>, Error> {
         info.outer_proposed = 1;
         info.slow_evaluations = 1;
+        info.framed_proposed = u64::from(drag.frame.is_searched());
         info.log_ratio = f64::NEG_INFINITY;
         let log_s = drag.proposal.propose(&state.slow.x, &mut work.x, rng);
         let Some(mut slow) = prepare(target, &work.x)? else {

@@ -2,7 +2,7 @@
 
 use super::scales::scales;
 use crate::ascend::ascend;
-use crate::climb::{Surface, climb, feel};
+use crate::climb::{Surface, clean, climb_with, feel};
 use crate::error::Error;
 use crate::factor::Factor;
 use crate::frame::{Frame, Linear};
@@ -50,7 +50,7 @@ pub(super) fn search<T: Target>(
     let mut slow = None;
     if x.is_empty() {
     } else if x.len() <= MOST_SLOW {
-        if let Some(peak) = climb(&mut scaled, &origin, &ones) {
+        if let Some(peak) = climb_with(&mut scaled, &origin, &ones, 1.0) {
             slow = scaled.covariance(&peak.curvature);
             scaled.height(&peak.at);
         }
@@ -204,12 +204,20 @@ impl<'a, T: Target> Marginal<'a, T> {
         self.spent.fast_evaluations += found.evaluations;
         let mut y = vec![0.0; self.centre.len()];
         found.frame.to_y(&vec![0.0; y.len()], &mut y);
-        // Without a mode, the density at the last known one is a height to climb by.
-        let height = found.log_marginal.unwrap_or_else(|| {
-            self.spent.fast_evaluations += 1;
-            self.target.log_density_in(cache, &y, &mut self.scratch)
-        });
-        let height = crate::climb::clean(height);
+        // Without a mode, the density at the last known one is a height to climb by; and a mode beyond a wall
+        // (the search takes its last step on trust) is none to begin at.
+        self.spent.fast_evaluations += 1;
+        let density = self.target.log_density_in(cache, &y, &mut self.scratch);
+        let height = if clean(density) == f64::NEG_INFINITY {
+            f64::NEG_INFINITY
+        } else {
+            // The same measure for both: without a mode, the linear frame's volume stands in.
+            clean(
+                found
+                    .log_marginal
+                    .unwrap_or(density + found.frame.log_det()),
+            )
+        };
         self.visits.push(Visit {
             x: x.to_vec(),
             log_marginal: found.log_marginal,

@@ -26,6 +26,9 @@ const WITHOUT_LEARNED: [f64; 3] = [0.0, 0.85, 0.15];
 const INNER_SHARES: [f64; 3] = [0.6, 0.2, 0.2];
 /// Trials within this share of the best are as good: the cheapest of them is taken.
 const WITHIN_NOISE: f64 = 0.9;
+/// Drags up to this length are taken instead of shorter ones where they cost at most this much of them.
+const MENDING_N: usize = 4;
+const NEXT_TO_NOTHING: f64 = 1.05;
 /// Moves with which an inner move is judged, and the share of a step's cost that fast-only moves may add.
 const INNER_MOVES: usize = 60;
 const EXTRA_SHARE: f64 = 0.25;
@@ -65,6 +68,7 @@ pub(super) fn choose<T: Target>(
     let Some(winner) = best(&trials, |_| true) else {
         return Ok(());
     };
+    let winner = mending(&trials, winner);
     if let Some(safe) = best(&trials, |trial| trial.frame == FrameKind::Linear) {
         tuning.safe.n = safe.n;
     }
@@ -118,6 +122,21 @@ fn best(trials: &[Trial], among: impl Fn(&Trial) -> bool) -> Option<Trial> {
         .filter(|trial| among(trial) && trial.worth() >= WITHIN_NOISE * most)
         .min_by(|a, b| a.cost.total_cmp(&b.cost))
         .cloned()
+}
+
+/// The same frame with a few inner moves, where they cost next to nothing: they mend a y that sits where the frame
+/// does not fit, in a heavier tail, which a short trial does not show.
+fn mending(trials: &[Trial], winner: Trial) -> Trial {
+    let few = |trial: &&Trial| {
+        trial.frame == winner.frame
+            && trial.n <= MENDING_N
+            && trial.cost <= NEXT_TO_NOTHING * winner.cost
+    };
+    let longest = trials.iter().filter(few).max_by_key(|trial| trial.n);
+    match longest {
+        Some(trial) if trial.n > winner.n => trial.clone(),
+        _ => winner,
+    }
 }
 
 /// Every setting on the same proposals, so that what differs is the setting and not the luck.
