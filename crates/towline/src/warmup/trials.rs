@@ -26,6 +26,8 @@ const WITHOUT_LEARNED: [f64; 3] = [0.0, 0.85, 0.15];
 const INNER_SHARES: [f64; 3] = [0.6, 0.2, 0.2];
 /// Trials within this share of the best are as good: the cheapest of them is taken.
 const WITHIN_NOISE: f64 = 0.9;
+/// A best acceptance below this says that something is wrong, not that the target is hard.
+const HARDLY_ANY: f64 = 0.01;
 /// Drags up to this length are taken instead of shorter ones where they cost at most this much of them.
 const MENDING_N: usize = 4;
 const NEXT_TO_NOTHING: f64 = 1.05;
@@ -69,6 +71,12 @@ pub(super) fn choose<T: Target>(
         return Ok(());
     };
     let winner = mending(&trials, winner);
+    if winner.acceptance < HARDLY_ANY {
+        tuning.notes.push(format!(
+            "no setting was found whose slow moves are accepted more than {:.2} % of the time: warm-up has probably not reached the bulk of the target. Do not use these draws; give another start, or more slow evaluations",
+            100.0 * winner.acceptance
+        ));
+    }
     if let Some(safe) = best(&trials, |trial| trial.frame == FrameKind::Linear) {
         tuning.safe.n = safe.n;
     }
