@@ -19,13 +19,15 @@ const LAPLACE_N: [usize; 4] = [1, 2, 4, 12];
 const LINEAR_N: [usize; 5] = [1, 4, 16, 64, 256];
 /// A learned proposal must be this much better than the random walk to be worth its risk.
 const LEARNED_MARGIN: f64 = 1.1;
+/// What a random walk's effective draws per step cannot exceed, for one slow variable; short trials may say more.
+const WALK_CEILING: f64 = 0.4;
 /// Shares of the learned proposal, of the random walk in the best frame, and of the linear frame.
 const WITH_LEARNED: [f64; 3] = [0.8, 0.1, 0.1];
 const WITHOUT_LEARNED: [f64; 3] = [0.0, 0.85, 0.15];
 /// Shares of the best inner move, of a random walk and of slices along coordinates.
 const INNER_SHARES: [f64; 3] = [0.6, 0.2, 0.2];
 /// Trials within this share of the best are as good: the cheapest of them is taken.
-const WITHIN_NOISE: f64 = 0.9;
+const WITHIN_NOISE: f64 = 0.97;
 /// A best acceptance below this says that something is wrong, not that the target is hard.
 const HARDLY_ANY: f64 = 0.01;
 /// Drags up to this length are taken instead of shorter ones where they cost at most this much of them.
@@ -242,7 +244,9 @@ fn learned_proposal<T: Target>(
     let proposal = SlowProposal::Surrogate(Box::new(surrogate.clone()));
     let kernel = tuning.drag(&tuning.main, proposal)?.into();
     let trial = attempt(walker, tuning, &kernel, cost, steps, rng, exchange)?;
-    if trial.worth() > LEARNED_MARGIN * winner.worth() {
+    let p = tuning.centre.len().max(1) as f64;
+    let walk = winner.effective.min(WALK_CEILING / p) / winner.cost;
+    if trial.worth() > LEARNED_MARGIN * walk {
         tuning.shares = WITH_LEARNED;
         tuning.surrogate = Some(surrogate);
     }
@@ -260,20 +264,10 @@ fn attempt<T: Target>(
     rng: &mut Rng,
     exchange: &mut impl Exchange,
 ) -> Result<Trial, Error> {
-    let p = walker.x().len() as f64;
-    let (mut jump, mut acceptance, mut evaluations) = (0.0, 0.0, 0.0);
+    let (mut acceptance, mut evaluations) = (0.0, 0.0);
     let begun = Instant::now();
     for _ in 0..steps {
-        let from = walker.x().to_vec();
         let taken = walker.step(kernel, rng)?;
-        let mut way: Vec<f64> = walker
-            .proposed()
-            .iter()
-            .zip(&from)
-            .map(|(a, b)| a - b)
-            .collect();
-        tuning.slow.solve(&mut way);
-        jump += taken.acceptance * way.iter().map(|w| w * w).sum::<f64>() / p;
         acceptance += taken.acceptance;
         evaluations += spent(&taken.info, cost);
     }
@@ -282,15 +276,16 @@ fn attempt<T: Target>(
         Cost::Measured => seconds,
         Cost::Ratio(_) => evaluations,
     };
-    let all = exchange.gather(&[jump, acceptance, cost]);
+    let all = exchange.gather(&[acceptance, cost]);
     let mean = |k: usize| all.iter().map(|v| v[k]).sum::<f64>() / (all.len() * steps) as f64;
     Ok(Trial {
         frame: tuning.main.frame,
         n: tuning.main.n,
         learned_proposal: true,
-        effective: effective(mean(0)),
-        cost: mean(2).max(1e-12),
-        acceptance: mean(1),
+        // Of an independent proposal accepted with probability a: steadier than the jumps of a short trial.
+        effective: mean(0) / (2.0 - mean(0)),
+        cost: mean(1).max(1e-12),
+        acceptance: mean(0),
     })
 }
 
