@@ -175,6 +175,11 @@ impl<T: Target> Chain<T> {
         &self.state.y
     }
 
+    /// What the slow computation at x left behind.
+    pub fn cache(&self) -> &T::Cache {
+        &self.state.slow.cache
+    }
+
     /// The log density at (x, y).
     pub fn log_density(&self) -> f64 {
         self.state.log_density

@@ -85,6 +85,9 @@ pub enum Error {
         /// Which move.
         what: &'static str,
     },
+    /// Another chain of the run has ended, so that nothing more can be learned together.
+    #[error("another chain of the run ended: {0}")]
+    Exchange(String),
     /// On resume the model answered another log density than the one recorded.
     #[error(
         "the model changed: the recorded log density is {recorded:e}, the model now gives {computed:e} at the same point"

@@ -1,5 +1,7 @@
 //! How chains of one run share what they learn: each gives a vector, each gets all of them.
 
+use crate::error::Error;
+
 /// Gathers a vector from every chain, at fixed step counts, in the order of the chains.
 ///
 /// Every chain runs the same code and calls this the same number of times, so that all learn the same
@@ -9,7 +11,10 @@ pub trait Exchange {
     fn chains(&self) -> usize;
 
     /// Gives this chain's vector and answers those of all chains, chain 0 first.
-    fn gather(&mut self, mine: &[f64]) -> Vec<Vec<f64>>;
+    ///
+    /// # Errors
+    /// [`Error::Exchange`] where another chain has ended, so that its vector will never come.
+    fn gather(&mut self, mine: &[f64]) -> Result<Vec<Vec<f64>>, Error>;
 }
 
 /// A chain on its own.
@@ -21,7 +26,7 @@ impl Exchange for Solo {
         1
     }
 
-    fn gather(&mut self, mine: &[f64]) -> Vec<Vec<f64>> {
-        vec![mine.to_vec()]
+    fn gather(&mut self, mine: &[f64]) -> Result<Vec<Vec<f64>>, Error> {
+        Ok(vec![mine.to_vec()])
     }
 }

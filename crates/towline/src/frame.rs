@@ -265,13 +265,41 @@ pub enum Frame {
 }
 
 /// L(x), the square matrix of an affine frame.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Root {
     /// A lower-triangular matrix: the root of a covariance.
     Lower(Arc<Factor>),
     /// The inverse transpose of a lower-triangular matrix: what the root of a precision matrix gives
     /// without inverting it.
     InverseTransposed(Arc<Factor>),
+    /// A target's own.
+    Own(Arc<dyn RootMap>),
+}
+
+/// A square matrix L as a target knows it: sparse, or a product, or a solve.
+pub trait RootMap: std::fmt::Debug + Send + Sync {
+    /// out = L z.
+    fn apply(&self, z: &[f64], out: &mut [f64]);
+
+    /// out = L⁻¹ v; `v` may be spoilt.
+    fn solve(&self, v: &mut [f64], out: &mut [f64]);
+
+    /// out = Lᵀ v; `v` may be spoilt.
+    fn apply_transposed(&self, v: &mut [f64], out: &mut [f64]);
+
+    /// ln |det L|.
+    fn log_det(&self) -> f64;
+}
+
+impl PartialEq for Root {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Lower(a), Self::Lower(b))
+            | (Self::InverseTransposed(a), Self::InverseTransposed(b)) => a == b,
+            (Self::Own(a), Self::Own(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
 }
 
 impl Root {
@@ -283,6 +311,7 @@ impl Root {
                 out.copy_from_slice(z);
                 factor.solve_transposed(out);
             }
+            Self::Own(map) => map.apply(z, out),
         }
     }
 
@@ -294,6 +323,7 @@ impl Root {
                 out.copy_from_slice(v);
             }
             Self::InverseTransposed(factor) => factor.apply_transposed(v, out),
+            Self::Own(map) => map.solve(v, out),
         }
     }
 
@@ -313,6 +343,8 @@ impl Root {
                     .collect();
                 symmetric.iter().all(|v| v.is_finite()).then_some(symmetric)
             }
+            // A target with frames of its own has too many variables for a full matrix.
+            Self::Own(_) => None,
         }
     }
 
@@ -321,6 +353,7 @@ impl Root {
         match self {
             Self::Lower(factor) => factor.log_det(),
             Self::InverseTransposed(factor) => -factor.log_det(),
+            Self::Own(map) => map.log_det(),
         }
     }
 }
@@ -385,6 +418,7 @@ impl Frame {
                     factor.solve(by_y);
                     by_z.copy_from_slice(by_y);
                 }
+                Root::Own(map) => map.apply_transposed(by_y, by_z),
             },
         }
     }

@@ -27,6 +27,8 @@ pub enum Curvature {
     Local,
     /// The learned one of the linear frame; only the mode moves. For many fast variables.
     Learned,
+    /// The target's own, with its own search: see [`Target::own_frame`].
+    Own,
 }
 
 /// What a search found.
@@ -58,6 +60,7 @@ impl Laplace {
         self.linear.key().wrapping_add(match self.curvature {
             Curvature::Local => 1,
             Curvature::Learned => 2,
+            Curvature::Own => 3,
         })
     }
 
@@ -82,6 +85,9 @@ impl Laplace {
                 evaluations: 1,
             };
         }
+        if self.curvature == Curvature::Own {
+            return own(target, cache, linear, scratch);
+        }
         let mut slope = Slope::new(target, cache, &linear, dim, scratch);
         let origin = vec![0.0; dim];
         let found = match self.curvature {
@@ -90,6 +96,7 @@ impl Laplace {
             Curvature::Learned => {
                 ascend(&mut slope, &origin, FIRST_STEP).and_then(|top| self.moved(top, &linear))
             }
+            Curvature::Own => None,
         };
         let evaluations = slope.evaluations;
         match found {
@@ -143,6 +150,26 @@ impl Laplace {
         };
         let log_marginal = top.1 + frame.log_det();
         frame.is_usable().then_some((frame, log_marginal))
+    }
+}
+
+/// What the target finds by itself from the linear frame's centre; the linear frame where it finds nothing.
+fn own<T: Target>(target: &T, cache: &T::Cache, linear: Frame, scratch: &mut Scratch) -> Found {
+    let hint: &[f64] = match &linear {
+        Frame::Affine { centre, .. } => centre,
+        Frame::Identity => &[],
+    };
+    match target.own_frame(cache, hint, scratch) {
+        Some(own) if own.frame.is_usable() && own.log_marginal.is_finite() => Found {
+            frame: own.frame,
+            log_marginal: Some(own.log_marginal),
+            evaluations: own.evaluations,
+        },
+        _ => Found {
+            frame: linear,
+            log_marginal: None,
+            evaluations: 1,
+        },
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the user writes: a density in two stages, one slow and one fast.
 
 use crate::error::ModelError;
+use crate::frame::Frame;
 
 /// Working memory that the engine keeps for a target, so that a fast evaluation need not allocate.
 ///
@@ -31,6 +32,17 @@ impl Scratch {
             head
         })
     }
+}
+
+/// A frame that a target found by itself at some x: see [`Target::own_frame`].
+#[derive(Debug, Clone)]
+pub struct OwnFrame {
+    /// The map between y and z.
+    pub frame: Frame,
+    /// ℓ(x, m) + ln|det L|: Laplace's estimate of the log marginal of x, up to a constant.
+    pub log_marginal: f64,
+    /// What it cost, in fast evaluations.
+    pub evaluations: u64,
 }
 
 /// A density over slow variables x and fast variables y, in two stages.
@@ -104,6 +116,27 @@ pub trait Target {
     ) -> bool {
         let _ = (cache, y, curvature, scratch);
         false
+    }
+
+    /// Whether the target finds frames by itself, as a latent Gaussian model does.
+    fn has_own_frame(&self) -> bool {
+        false
+    }
+
+    /// The target's own frame at x: the mode of ℓ(x, ·) and a root of the inverse curvature there, or
+    /// whatever else brings the conditionals at different x near each other.
+    ///
+    /// It must be a function of `cache` and `hint` alone: `hint` is where the mode is expected (the centre of
+    /// the linear frame at x, itself a function of x alone in production). `None` where it finds none: the
+    /// linear frame stands in then.
+    fn own_frame(
+        &self,
+        cache: &Self::Cache,
+        hint: &[f64],
+        scratch: &mut Scratch,
+    ) -> Option<OwnFrame> {
+        let _ = (cache, hint, scratch);
+        None
     }
 
     /// The sizes of the leading blocks of y, from slower to faster, for a target of more than two
@@ -180,6 +213,19 @@ impl<T: Target + ?Sized> Target for &T {
         scratch: &mut Scratch,
     ) -> bool {
         (**self).curvature(cache, y, curvature, scratch)
+    }
+
+    fn has_own_frame(&self) -> bool {
+        (**self).has_own_frame()
+    }
+
+    fn own_frame(
+        &self,
+        cache: &Self::Cache,
+        hint: &[f64],
+        scratch: &mut Scratch,
+    ) -> Option<OwnFrame> {
+        (**self).own_frame(cache, hint, scratch)
     }
 
     fn blocks(&self) -> &[usize] {

@@ -1,7 +1,7 @@
 //! A target whose batches are evaluated on several threads.
 
 use crate::error::ModelError;
-use crate::target::{Scratch, Target};
+use crate::target::{OwnFrame, Scratch, Target};
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
 
@@ -116,6 +116,19 @@ impl<T: Target<Cache: Sync> + Sync> Target for Threaded<T> {
         scratch: &mut Scratch,
     ) -> bool {
         self.target.curvature(cache, y, curvature, scratch)
+    }
+
+    fn has_own_frame(&self) -> bool {
+        self.target.has_own_frame()
+    }
+
+    fn own_frame(
+        &self,
+        cache: &Self::Cache,
+        hint: &[f64],
+        scratch: &mut Scratch,
+    ) -> Option<OwnFrame> {
+        self.target.own_frame(cache, hint, scratch)
     }
 
     fn blocks(&self) -> &[usize] {

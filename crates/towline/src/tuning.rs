@@ -59,6 +59,8 @@ pub enum FrameKind {
     Laplace,
     /// The mode at each x with the learned curvature.
     Mode,
+    /// The target's own.
+    Own,
 }
 
 /// One of the settings that warm-up tried.
@@ -151,6 +153,7 @@ impl Tuning {
             FrameKind::Mode => {
                 FrameRule::Laplace(Box::new(Laplace::new(linear, Curvature::Learned)))
             }
+            FrameKind::Own => FrameRule::Laplace(Box::new(Laplace::new(linear, Curvature::Own))),
         }
     }
 

@@ -123,7 +123,7 @@ impl Warmup {
         let steps = |share: f64| (share * budget).ceil() as usize;
 
         let found = start::search(target, x, y, steps(SEARCH).max(20))?;
-        let mut tuning = first_tuning(&found, exchange);
+        let mut tuning = first_tuning(&found, exchange)?;
         let visits = found.visits.into_iter().filter_map(learned).collect();
         let mut walker = Walker::new(target, found.x, found.y, found.spent, visits)?;
         if !x.is_empty() {
@@ -189,13 +189,13 @@ fn learned(visit: crate::state::Visit) -> Option<Visit> {
 }
 
 /// The search's findings, averaged over chains so that all begin with the same.
-fn first_tuning(found: &start::Found, exchange: &mut impl Exchange) -> Tuning {
+fn first_tuning(found: &start::Found, exchange: &mut impl Exchange) -> Result<Tuning, Error> {
     let (p, d) = (found.x.len(), found.y.len());
     // Chains that ended in different places know different widths: the first chain's are taken, since a
     // mean of covariances found at different modes describes neither. The windows learn the rest.
     let mut mine = found.slow.covariance();
     mine.extend(found.linear.numbers());
-    let theirs = &exchange.gather(&mine)[0];
+    let theirs = &exchange.gather(&mine)?[0];
     let slow = Factor::from_covariance(&theirs[..p * p], "the slow covariance")
         .unwrap_or_else(|_| found.slow.clone());
     let linear =
@@ -203,13 +203,14 @@ fn first_tuning(found: &start::Found, exchange: &mut impl Exchange) -> Tuning {
     let frame = match found.curvature {
         Curvature::Local => FrameKind::Laplace,
         Curvature::Learned => FrameKind::Mode,
+        Curvature::Own => FrameKind::Own,
     };
     let setting = |frame, n| Setting {
         frame,
         n,
         inner: Tuning::first_inner(),
     };
-    Tuning {
+    Ok(Tuning {
         centre: found.x.clone(),
         scale: 2.38 / (p.max(1) as f64).sqrt(),
         slow,
@@ -221,7 +222,7 @@ fn first_tuning(found: &start::Found, exchange: &mut impl Exchange) -> Tuning {
         extra: 2,
         trials: Vec::new(),
         notes: Vec::new(),
-    }
+    })
 }
 
 /// What moves while covariances are learned.
@@ -257,9 +258,9 @@ fn learn<T: Target>(
             kernel = learning_kernel(tuning)?;
         }
     }
-    let scales = exchange.gather(&[log_scale]);
+    let scales = exchange.gather(&[log_scale])?;
     tuning.scale = (scales.iter().map(|s| s[0]).sum::<f64>() / scales.len() as f64).exp();
-    absorb(tuning, &moments.pool(exchange));
+    absorb(tuning, &moments.pool(exchange)?);
     Ok(())
 }
 
@@ -312,7 +313,7 @@ fn learn_fast_alone<T: Target>(
         walker.step(&kernel, rng)?;
         moments.add(&[], walker.y());
     }
-    absorb(tuning, &moments.pool(exchange));
+    absorb(tuning, &moments.pool(exchange)?);
     Ok(())
 }
 
@@ -329,13 +330,13 @@ fn last_window<T: Target>(
         walker.step(&kernel, rng)?;
     }
     if tuning.shares[0] > 0.0 {
-        let visits = walker.pooled_visits(exchange);
+        let visits = walker.pooled_visits(exchange)?;
         if let Some(surrogate) = Surrogate::fit(&visits, &tuning.centre, &tuning.slow) {
             tuning.surrogate = Some(surrogate);
         }
     }
     let mut health = tuning.frame_health();
-    for theirs in exchange.gather(&walker.health.numbers()) {
+    for theirs in exchange.gather(&walker.health.numbers())? {
         health.absorb(&theirs);
     }
     let ailments = health.ailments();

@@ -1,5 +1,6 @@
 //! Means and covariances of draws, pooled over chains.
 
+use crate::error::Error;
 use crate::exchange::Exchange;
 use crate::factor::Factor;
 
@@ -83,7 +84,7 @@ impl Moments {
     }
 
     /// The moments over all chains.
-    pub fn pool(&self, exchange: &mut impl Exchange) -> Learned {
+    pub fn pool(&self, exchange: &mut impl Exchange) -> Result<Learned, Error> {
         let mine: Vec<f64> = [self.count]
             .iter()
             .chain(&self.first)
@@ -91,7 +92,7 @@ impl Moments {
             .copied()
             .collect();
         let mut sum = vec![0.0; mine.len()];
-        for theirs in exchange.gather(&mine) {
+        for theirs in exchange.gather(&mine)? {
             for (s, v) in sum.iter_mut().zip(theirs) {
                 *s += v;
             }
@@ -121,7 +122,7 @@ impl Moments {
             .zip(&self.reference)
             .map(|(m, r)| m + r)
             .collect();
-        Learned {
+        Ok(Learned {
             count,
             mean_x: centre[..p].to_vec(),
             mean_y: centre[p..].to_vec(),
@@ -129,7 +130,7 @@ impl Moments {
             cross,
             fast,
             coupled: self.coupled,
-        }
+        })
     }
 }
 
@@ -198,7 +199,7 @@ mod tests {
             let x = rng.normal();
             moments.add(&[1e8 + x], &[-1e8 + 2.0 * x + 0.5 * rng.normal()]);
         }
-        let learned = moments.pool(&mut Solo);
+        let learned = moments.pool(&mut Solo).unwrap();
         assert!((learned.slow[0] - 1.0).abs() < 0.05);
         let slow = Factor::from_covariance(&learned.slow, "test").unwrap();
         let slope = learned.slope(&slow);

@@ -194,7 +194,7 @@ fn compare<T: Target>(
             *slow_seconds += comparison.slow_seconds;
         }
     }
-    let all = exchange.gather(&sums);
+    let all = exchange.gather(&sums)?;
     let mean = |k: usize| all.iter().map(|v| v[k]).sum::<f64>() / (all.len() * rounds) as f64;
     let slow_seconds = mean(4 * settings.len());
     Ok(settings
@@ -237,7 +237,7 @@ fn learned_proposal<T: Target>(
     if !walker.has_visits() {
         return Ok(());
     }
-    let visits = walker.pooled_visits(exchange);
+    let visits = walker.pooled_visits(exchange)?;
     let Some(surrogate) = Surrogate::fit(&visits, &tuning.centre, &tuning.slow) else {
         return Ok(());
     };
@@ -276,7 +276,7 @@ fn attempt<T: Target>(
         Cost::Measured => seconds,
         Cost::Ratio(_) => evaluations,
     };
-    let all = exchange.gather(&[acceptance, cost]);
+    let all = exchange.gather(&[acceptance, cost])?;
     let mean = |k: usize| all.iter().map(|v| v[k]).sum::<f64>() / (all.len() * steps) as f64;
     Ok(Trial {
         frame: tuning.main.frame,
@@ -349,7 +349,7 @@ fn inner<T: Target>(
             Cost::Measured => seconds,
             Cost::Ratio(_) => evaluations,
         };
-        let all = exchange.gather(&[jump, spent]);
+        let all = exchange.gather(&[jump, spent])?;
         let mean =
             |k: usize| all.iter().map(|v| v[k]).sum::<f64>() / (all.len() * INNER_MOVES) as f64;
         let (worth, price) = (effective(mean(0)), mean(1).max(1e-12));

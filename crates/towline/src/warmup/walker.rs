@@ -148,22 +148,22 @@ impl<'a, T: Target> Walker<'a, T> {
     }
 
     /// The visits of all chains.
-    pub fn pooled_visits(&self, exchange: &mut impl Exchange) -> Vec<Visit> {
+    pub fn pooled_visits(&self, exchange: &mut impl Exchange) -> Result<Vec<Visit>, Error> {
         let p = self.state.slow.x.len();
         let mine: Vec<f64> = self
             .visits
             .iter()
             .flat_map(|visit| visit.x.iter().copied().chain([visit.log_marginal]))
             .collect();
-        exchange
-            .gather(&mine)
+        Ok(exchange
+            .gather(&mine)?
             .iter()
             .flat_map(|theirs| theirs.chunks_exact(p + 1))
             .map(|row| Visit {
                 x: row[..p].to_vec(),
                 log_marginal: row[p],
             })
-            .collect()
+            .collect())
     }
 
     fn note_visits(&mut self) {
