@@ -69,6 +69,7 @@
 
 #![deny(missing_docs)]
 
+mod anchors;
 mod ascend;
 mod bundle;
 mod chain;
@@ -105,6 +106,7 @@ mod tuning;
 mod warmup;
 mod ziggurat;
 
+pub use anchors::Anchors;
 pub use chain::{Chain, Draw, Observer, Snapshot};
 pub use error::{Error, ModelError};
 pub use exchange::{Exchange, Solo};
