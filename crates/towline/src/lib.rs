@@ -96,6 +96,7 @@ mod proposal;
 mod refine;
 mod rng;
 mod state;
+pub mod store;
 mod surrogate;
 mod target;
 #[cfg(test)]
