@@ -95,6 +95,7 @@ mod path;
 mod proposal;
 mod refine;
 mod rng;
+pub mod run;
 mod state;
 pub mod store;
 mod surrogate;
@@ -106,7 +107,7 @@ mod tuning;
 mod warmup;
 mod ziggurat;
 
-pub use chain::{Chain, Draw, Observer, Snapshot};
+pub use chain::{Chain, Draw, Observer, Position, Snapshot};
 pub use error::{Error, ModelError};
 pub use exchange::{Exchange, Solo};
 pub use factor::Factor;
