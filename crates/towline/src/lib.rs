@@ -96,7 +96,9 @@ mod path;
 mod proposal;
 mod refine;
 mod rng;
+pub mod run;
 mod state;
+pub mod store;
 mod surrogate;
 mod target;
 #[cfg(test)]
@@ -107,7 +109,7 @@ mod warmup;
 mod ziggurat;
 
 pub use anchors::Anchors;
-pub use chain::{Chain, Draw, Observer, Snapshot};
+pub use chain::{Chain, Draw, Observer, Position, Snapshot};
 pub use error::{Error, ModelError};
 pub use exchange::{Exchange, Solo};
 pub use factor::Factor;
