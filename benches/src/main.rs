@@ -14,6 +14,7 @@ mod callgrind;
 mod models;
 mod ours;
 mod report;
+mod sleeping;
 
 use c::{Fusing, Reference};
 use models::{Test1, Test1Fused, Test2};
@@ -57,6 +58,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         && flag == callgrind::FLAG
     {
         return count(name, steps.parse()?);
+    }
+
+    match arguments.get(1).map(String::as_str) {
+        Some("sleeping") => return sleeping::run(),
+        Some(other) => return Err(format!("{other:?} is none of: sleeping").into()),
+        None => {}
     }
 
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench");

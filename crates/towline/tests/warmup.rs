@@ -17,7 +17,7 @@ fn six_slow_variables_cost_at_most_six_slow_evaluations_per_effective_draw() {
         &SixByTen,
         (&[0.0; 6], &[0.0; 10]),
         WARMUP,
-        (2, 2, 8_000),
+        (2, 1, 16_000),
         |_| {},
     );
     let (slow, fast) = sampled.cost();

@@ -6,6 +6,7 @@ use rand_distr::Distribution;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::ops::ControlFlow;
 use towline::diagnose::{mcse_mean, mean, pooled_autocorrelation_time};
+use towline::run::Together;
 use towline::{Chain, Draw, Info, Kernel, ModelError, Rng, Target, Tuning, Warm, Warmup};
 
 /// What one fast variable looks like around its centre.
@@ -256,35 +257,47 @@ impl Sampled {
     }
 }
 
-/// Runs chains, each with its own warm-up; `change` may change what was tuned before it is used.
-pub fn sample<T: Target>(
+/// Runs chains that warm up together; `change` may change what was tuned before it is used.
+pub fn sample<T: Target + Sync>(
     target: &T,
     start: (&[f64], &[f64]),
     warmup: Warmup,
     (seed, chains, draws): (u64, u64, u64),
-    change: impl Fn(&mut Tuning),
+    change: impl Fn(&mut Tuning) + Sync,
 ) -> Sampled {
+    let together = Together::new(chains as usize, 2);
+    let one = |k: u64| {
+        together.member(k as usize).begin(|member| {
+            let mut rng = Rng::stream(seed, k);
+            let warm = warmup.run_pooled(target, start.0, start.1, &mut rng, member);
+            let mut warm = warm.unwrap();
+            change(&mut warm.tuning);
+            let kernel = warm.tuning.kernel().unwrap();
+            let chain = Chain::new(target, kernel, &warm.x, &warm.y, rng).unwrap();
+            let mut chain = chain.watching(warm.tuning.frame_health());
+            let columns = record(&mut chain, draws);
+            (warm, columns, chain.totals(), chain.health().cloned())
+        })
+    };
+    let ran: Vec<_> = std::thread::scope(|scope| {
+        let one = &one;
+        let started: Vec<_> = (0..chains).map(|k| scope.spawn(move || one(k))).collect();
+        started.into_iter().map(|c| c.join().unwrap()).collect()
+    });
     let mut sampled = Sampled {
         xs: vec![Vec::new(); start.0.len()],
         warm: Vec::new(),
         totals: Info::default(),
         health: None,
     };
-    for k in 0..chains {
-        let mut rng = Rng::stream(seed, k);
-        let mut warm = warmup.run(target, start.0, start.1, &mut rng).unwrap();
-        change(&mut warm.tuning);
-        let kernel = warm.tuning.kernel().unwrap();
-        let chain = Chain::new(target, kernel, &warm.x, &warm.y, rng).unwrap();
-        let mut chain = chain.watching(warm.tuning.frame_health());
-        let columns = record(&mut chain, draws);
+    for (warm, columns, totals, health) in ran {
         for (all, column) in sampled.xs.iter_mut().zip(columns) {
             all.push(column);
         }
-        sampled.totals += chain.totals();
-        match (&mut sampled.health, chain.health()) {
-            (Some(all), Some(one)) => all.merge(one),
-            (none, one) => *none = one.cloned(),
+        sampled.totals += totals;
+        match (&mut sampled.health, health) {
+            (Some(all), Some(one)) => all.merge(&one),
+            (none, one) => *none = one,
         }
         sampled.warm.push(warm);
     }
