@@ -4,3 +4,6 @@
 //! parameters x are slow (a new x means a new factorisation), the latent y are fast.
 
 #![deny(missing_docs)]
+
+mod triangle;
+mod vector;
