@@ -5,5 +5,14 @@
 
 #![deny(missing_docs)]
 
+mod covariance;
+mod distance;
+mod family;
+mod parameter;
 mod triangle;
 mod vector;
+
+pub use covariance::{Covariance, Places, Shape};
+pub use distance::{Distance, EARTH_RADIUS, great_circle};
+pub use family::Family;
+pub use parameter::{Parameter, Value};

@@ -5,12 +5,12 @@
 //! are treated together.
 
 use crate::vector::{LANES, total, wide};
+use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{
     LltParams, LltRegularization, cholesky_in_place, cholesky_in_place_scratch,
 };
 use faer::prelude::default;
 use faer::{MatMut, MatRef, Par};
-use faer::dyn_stack::{MemBuffer, MemStack};
 
 /// A lower-triangular matrix, column by column; what is above its diagonal is never read.
 #[derive(Debug, Clone)]
@@ -60,7 +60,9 @@ impl Triangle {
 
     /// ln det.
     pub fn log_det(&self) -> f64 {
-        (0..self.dim).map(|j| self.columns[j * self.dim + j].ln()).sum()
+        (0..self.dim)
+            .map(|j| self.columns[j * self.dim + j].ln())
+            .sum()
     }
 
     /// out = L v for each of several v, one after another.

@@ -37,7 +37,8 @@ pub(crate) fn exp(x: f64) -> f64 {
     let r2 = r * r;
     let r4 = r2 * r2;
     let r8 = r4 * r4;
-    let low = (1.0 + r) + r2 * (0.5 + r * (1.0 / 6.0))
+    let low = (1.0 + r)
+        + r2 * (0.5 + r * (1.0 / 6.0))
         + r4 * ((1.0 / 24.0 + r * (1.0 / 120.0)) + r2 * (1.0 / 720.0 + r * (1.0 / 5_040.0)));
     let high = (1.0 / 40_320.0 + r * (1.0 / 362_880.0))
         + r2 * (1.0 / 3_628_800.0 + r * (1.0 / 39_916_800.0))
@@ -151,9 +152,17 @@ mod tests {
     fn softplus_and_logistic_are_right_and_never_overflow() {
         for k in -4000..=4000 {
             let x = f64::from(k) / 50.0;
-            let exact = if x > 0.0 { x + (-x).exp().ln_1p() } else { x.exp().ln_1p() };
+            let exact = if x > 0.0 {
+                x + (-x).exp().ln_1p()
+            } else {
+                x.exp().ln_1p()
+            };
             assert!((softplus(x) / exact - 1.0).abs() < 1e-14, "softplus({x})");
-            let p = if x > 0.0 { 1.0 / (1.0 + (-x).exp()) } else { x.exp() / (1.0 + x.exp()) };
+            let p = if x > 0.0 {
+                1.0 / (1.0 + (-x).exp())
+            } else {
+                x.exp() / (1.0 + x.exp())
+            };
             assert!((logistic(x) / p - 1.0).abs() < 1e-14, "logistic({x})");
         }
         assert_eq!((softplus(1e6), softplus(-1e6)), (1e6, 0.0));
