@@ -83,7 +83,6 @@ macro_rules! with_system {
         }
     };
 }
-pub(crate) use with_system;
 
 impl LatentGaussian {
     /// The number of slow variables.

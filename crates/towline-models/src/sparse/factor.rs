@@ -19,7 +19,7 @@ pub(crate) struct Pattern {
     symbolic: SymbolicCholesky<usize>,
 }
 
-/// The lower triangle's columns and rows from its entries (row, column), and the position of each entry.
+/// A triangle's columns and rows from its entries (row, column), and the position of each entry.
 fn compressed(dim: usize, entries: &[[u32; 2]]) -> (Vec<usize>, Vec<usize>, Vec<u32>) {
     let mut order: Vec<u32> = (0..entries.len() as u32).collect();
     order.sort_unstable_by_key(|k| {
@@ -64,11 +64,13 @@ impl Pattern {
 
     /// From entries of the lower triangle, the diagonal among them; also the position of each entry.
     pub fn new(dim: usize, entries: Vec<[u32; 2]>) -> (Self, Vec<u32>) {
-        let (starts, rows, slots) = compressed(dim, &entries);
+        // Without a reordering, faer reads the upper triangle.
+        let upper: Vec<[u32; 2]> = entries.into_iter().map(|[i, j]| [j, i]).collect();
+        let (starts, rows, slots) = compressed(dim, &upper);
         let matrix = SymbolicSparseColMat::new_checked(dim, dim, starts, None, rows);
         let symbolic = factorize_symbolic_cholesky(
             matrix.as_ref(),
-            Side::Lower,
+            Side::Upper,
             SymmetricOrdering::Identity,
             CholeskySymbolicParams::default(),
         )
@@ -102,7 +104,7 @@ impl SparseFactor {
                 .factorize_numeric_llt(
                     &mut values,
                     SparseColMatRef::new(pattern.matrix.as_ref(), matrix),
-                    Side::Lower,
+                    Side::Upper,
                     default(),
                     Par::Seq,
                     MemStack::new(&mut memory),
