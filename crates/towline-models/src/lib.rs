@@ -14,6 +14,7 @@ mod fixed;
 mod latent;
 mod newton;
 mod parameter;
+mod pool;
 mod predict;
 mod sparse;
 mod triangle;

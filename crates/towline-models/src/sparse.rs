@@ -565,13 +565,18 @@ impl System for SparseSystem<'_> {
         for k in 0..border {
             own[k * border + k] += 1.0;
         }
-        for row in mixed.chunks_exact(border.max(1)) {
-            for (b, v) in row.iter().enumerate() {
-                for (out, a) in own[b * border..(b + 1) * border].iter_mut().zip(row) {
-                    *out -= a * v;
+        wide(
+            #[inline(always)]
+            || {
+                for row in mixed.chunks_exact(border.max(1)) {
+                    for (b, v) in row.iter().enumerate() {
+                        for (out, a) in own[b * border..(b + 1) * border].iter_mut().zip(row) {
+                            *out -= a * v;
+                        }
+                    }
                 }
-            }
-        }
+            },
+        );
         let own = Triangle::root_of(own, border)?;
         Some(SparseRoot { factor, mixed, own })
     }
