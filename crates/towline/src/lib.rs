@@ -69,6 +69,7 @@
 
 #![deny(missing_docs)]
 
+mod anchors;
 mod ascend;
 mod bundle;
 mod chain;
@@ -106,6 +107,7 @@ mod tuning;
 mod warmup;
 mod ziggurat;
 
+pub use anchors::Anchors;
 pub use chain::{Chain, Draw, Observer, Snapshot};
 pub use error::{Error, ModelError};
 pub use exchange::{Exchange, Solo};
@@ -126,7 +128,7 @@ pub use surrogate::{Kind, Quality, Surrogate, Visit};
 pub use target::{OwnFrame, Scratch, Target};
 pub use threaded::Threaded;
 pub use tuning::{FrameKind, Setting, Trial, Tuning};
-pub use warmup::{Cost, Warm, Warmup};
+pub use warmup::{Cost, Warm, Warming, Warmup};
 
 /// README's examples, compiled and run with the others.
 #[cfg(doctest)]

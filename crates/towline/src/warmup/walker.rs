@@ -1,6 +1,7 @@
 //! A chain in warm-up: it may change its kernel at every step, and notes where it has been.
 
-use super::{Warm, learned};
+use super::{Warming, learned, modes_of};
+use crate::anchors::Mode;
 use crate::error::Error;
 use crate::exchange::Exchange;
 use crate::health::FrameHealth;
@@ -20,6 +21,7 @@ pub(super) struct Walker<'a, T: Target> {
     work: Workspace,
     spent: Info,
     visits: Vec<Visit>,
+    modes: Vec<Mode>,
     pub health: FrameHealth,
 }
 
@@ -38,25 +40,48 @@ pub(super) struct Comparison {
 }
 
 impl<'a, T: Target> Walker<'a, T> {
-    pub fn new(
-        target: &'a T,
-        x: Vec<f64>,
-        y: Vec<f64>,
-        mut spent: Info,
-        visits: Vec<Visit>,
-    ) -> Result<Self, Error> {
+    /// From where a stage ended, with the tuning and the generator.
+    pub fn new(target: &'a T, warming: Warming) -> Result<(Self, Tuning, Rng), Error> {
+        let Warming {
+            x,
+            y,
+            mut spent,
+            visits,
+            modes,
+            health,
+            tuning,
+            rng,
+            ..
+        } = warming;
         let mut work = Workspace::new(x.len(), y.len());
         work.visits = Some(Vec::new());
         spent.slow_evaluations += 1;
         spent.fast_evaluations += 1;
-        Ok(Self {
+        let walker = Self {
             state: State::new(target, x, y, &mut work.buffers)?,
             target,
             work,
             spent,
             visits,
-            health: FrameHealth::new(&[], &[]),
-        })
+            modes,
+            health,
+        };
+        Ok((walker, tuning, rng))
+    }
+
+    /// Where the stage ends.
+    pub fn leave(self, stage: usize, tuning: Tuning, rng: Rng) -> Warming {
+        Warming {
+            stage,
+            tuning,
+            x: self.state.slow.x,
+            y: self.state.y,
+            rng,
+            spent: self.spent,
+            visits: self.visits,
+            modes: self.modes,
+            health: self.health,
+        }
     }
 
     pub fn x(&self) -> &[f64] {
@@ -113,7 +138,7 @@ impl<'a, T: Target> Walker<'a, T> {
     /// spent and the seconds they took. `None` where x* has no mass.
     pub fn compare(
         &mut self,
-        drags: &[Drag],
+        drags: &[&Drag],
         proposal: &SlowProposal,
         rng: &mut Rng,
     ) -> Result<Option<Comparison>, Error> {
@@ -166,22 +191,26 @@ impl<'a, T: Target> Walker<'a, T> {
             .collect())
     }
 
+    /// The modes that all chains found.
+    pub fn pooled_modes(&self, exchange: &mut impl Exchange) -> Result<Vec<Mode>, Error> {
+        let (p, d) = (self.state.slow.x.len(), self.state.y.len());
+        let numbers = |mode: &Mode| [&mode.x[..], &mode.y[..]].concat();
+        let mine: Vec<f64> = self.modes.iter().flat_map(numbers).collect();
+        let mode = |row: &[f64]| Mode {
+            x: row[..p].to_vec(),
+            y: row[p..].to_vec(),
+        };
+        Ok(exchange
+            .gather(&mine)?
+            .iter()
+            .flat_map(|theirs| theirs.chunks_exact(p + d).map(mode))
+            .collect())
+    }
+
     fn note_visits(&mut self) {
         if let Some(visits) = &mut self.work.visits {
+            self.modes.extend(modes_of(visits));
             self.visits.extend(visits.drain(..).filter_map(learned));
-        }
-    }
-
-    pub fn has_visits(&self) -> bool {
-        !self.visits.is_empty()
-    }
-
-    pub fn finish(self, tuning: Tuning) -> Warm {
-        Warm {
-            tuning,
-            x: self.state.slow.x,
-            y: self.state.y,
-            spent: self.spent,
         }
     }
 }
