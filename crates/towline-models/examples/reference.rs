@@ -456,7 +456,15 @@ fn main() -> Any<()> {
             let drag = Drag::new(n, SlowProposal::random_walk(&steps)?, inner.clone())?
                 .in_frame(frame.clone());
             let fast = FastOnly::new(inner, extra).in_frame(frame);
-            (Kernel::Cycle(vec![drag.into(), fast.into()]), x, centre)
+            // From the frame, not from its centre: at the very top of many variables HMC accepts nothing.
+            let cache = model.prepare(&x)?.ok_or("no mass")?;
+            let own = model
+                .own_frame(&cache, &centre, &mut Scratch::default())
+                .ok_or("no frame")?;
+            let z: Vec<f64> = centre.iter().map(|_| rng.normal()).collect();
+            let mut y = centre.clone();
+            own.frame.to_y(&z, &mut y);
+            (Kernel::Cycle(vec![drag.into(), fast.into()]), x, y)
         };
         warm_seconds += from.elapsed().as_secs_f64();
         let mut chain = Chain::new(&model, kernel, &x, &y, rng)?;

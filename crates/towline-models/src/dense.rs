@@ -229,7 +229,7 @@ impl System for DenseSystem<'_> {
         }
     }
 
-    fn to_natural(&self, y: &[f64]) -> Vec<f64> {
+    fn natural(&self, y: &[f64]) -> Vec<f64> {
         let mut natural = y.to_vec();
         let blocks = natural.chunks_exact_mut(self.dense.block());
         for (out, y) in blocks.zip(y.chunks_exact(self.dense.block())) {
@@ -239,7 +239,7 @@ impl System for DenseSystem<'_> {
         natural
     }
 
-    fn from_natural(&self, natural: &[f64]) -> Vec<f64> {
+    fn whitened(&self, natural: &[f64]) -> Vec<f64> {
         let mut y = natural.to_vec();
         for block in y.chunks_exact_mut(self.dense.block()) {
             self.at.root.solve(&mut block[self.dense.fixed.width..]);

@@ -501,7 +501,7 @@ impl System for SparseSystem<'_> {
         }
     }
 
-    fn to_natural(&self, y: &[f64]) -> Vec<f64> {
+    fn natural(&self, y: &[f64]) -> Vec<f64> {
         let border = self.sparse.border();
         let mut natural = y.to_vec();
         for (term, lambda) in self.sparse.terms.iter().zip(&self.at.lambda) {
@@ -516,7 +516,7 @@ impl System for SparseSystem<'_> {
         natural
     }
 
-    fn from_natural(&self, natural: &[f64]) -> Vec<f64> {
+    fn whitened(&self, natural: &[f64]) -> Vec<f64> {
         let border = self.sparse.border();
         let mut y = natural.to_vec();
         for (term, lambda) in self.sparse.terms.iter().zip(&self.at.lambda) {
