@@ -4,3 +4,29 @@
 //! parameters x are slow (a new x means a new factorisation), the latent y are fast.
 
 #![deny(missing_docs)]
+
+mod covariance;
+mod dense;
+mod distance;
+mod error;
+mod family;
+mod fixed;
+mod latent;
+mod newton;
+mod parameter;
+mod pool;
+mod predict;
+mod sparse;
+mod triangle;
+mod vector;
+
+pub use covariance::{Covariance, Places, Shape};
+pub use dense::{DEFAULT_JITTER, Process};
+pub use distance::{Distance, EARTH_RADIUS, great_circle};
+pub use error::Error;
+pub use family::Family;
+pub use fixed::Fixed;
+pub use latent::{Builder, Cache, Data, LatentGaussian};
+pub use parameter::{Parameter, Value};
+pub use predict::{New, Predicted};
+pub use sparse::Grouping;
