@@ -54,6 +54,9 @@ const UPHILL: [f64; 5] = [2.0, 8.0, 30.0, 120.0, 500.0];
 /// Difference steps, in units of the peak's width: small enough to see the peak's own curvature, large
 /// enough that a model's rounding or interpolation noise of 1e-4 log units does not show.
 const STEP: f64 = 0.3;
+/// Steps are made finer by this factor where a top shows no peak's curvature, down to this share of the first.
+const FINER: f64 = 0.4;
+const FINEST: f64 = 0.05;
 /// A direction curved less than this (in the learned scale) is flat: the learned scale stands.
 const FLAT: f64 = 1e-6;
 
@@ -105,6 +108,7 @@ fn newton(surface: &mut impl Surface, start: &[f64], steps: &[f64], width: f64) 
     let (mut refined, mut gained) = (false, 0.0);
     // A climb that came from afar may have stopped on a tail so flat that differences take it for a top.
     let mut doubtful = false;
+    let mut share = width;
     for round in 0..MOST_ROUNDS {
         // With a gradient but no curvature, differences of heights are still what is simplest.
         let exact = surface.curvature(&here.at, &mut here.curvature)
@@ -122,7 +126,7 @@ fn newton(surface: &mut impl Surface, start: &[f64], steps: &[f64], width: f64) 
             return None;
         }
         // Steps that were far from the peak's own width have measured something else than its curvature.
-        let fitting = exact || here.refit_steps(width);
+        let fitting = exact || here.refit_steps(share);
         let ascent = Ascent::new(&here);
         let decrement = ascent.decrement;
         if decrement < 4.0 && !here.unseen.is_empty() {
@@ -132,7 +136,9 @@ fn newton(surface: &mut impl Surface, start: &[f64], steps: &[f64], width: f64) 
             }
             continue;
         }
-        doubtful |= round >= 4 || round == 0 && (decrement > DOUBTFUL || !ascent.concave);
+        // (Not where heights are rough and dear, as those of a marginal are.)
+        let late = round >= 4 || round == 0 && (decrement > DOUBTFUL || !ascent.concave);
+        doubtful |= late && width <= STEP;
         if ascent.concave && decrement < CLOSE {
             if fitting || refined {
                 if doubtful && here.look_uphill(surface) {
@@ -146,7 +152,14 @@ fn newton(surface: &mut impl Surface, start: &[f64], steps: &[f64], width: f64) 
         refined = false;
         if !ascent.concave && decrement < CLOSE {
             // On a saddle or in a trough: leave it along the direction that bends up most.
-            here.leave(surface, &ascent)?;
+            if here.leave(surface, &ascent).is_none() {
+                // No way up: a top after all, whose curvature such long steps do not show.
+                if exact || share < FINEST * width {
+                    return None;
+                }
+                share *= FINER;
+                here.steps.iter_mut().for_each(|h| *h *= FINER);
+            }
             continue;
         }
         let gain = here.advance(surface, &ascent);
@@ -256,42 +269,65 @@ struct Here {
 }
 
 impl Here {
-    /// Central differences along the axes, one-sided mixed ones.
+    /// Central differences along the axes; one-sided mixed ones, and where those make no peak, two-sided ones, which a
+    /// lopsided peak needs whose axes are strongly coupled.
     fn differences(&mut self, surface: &mut impl Surface, mixed: bool) -> Option<()> {
         let dim = self.at.len();
         self.unseen.clear();
         let mut probe = self.at.clone();
-        let mut above = vec![0.0; dim];
+        let mut beside = [vec![0.0; dim], vec![0.0; dim]];
         for k in 0..dim {
             let (up, down) = self.look_along(surface, &mut probe, k)?;
             let h = self.steps[k];
             self.gradient[k] = (up - down) / (2.0 * h);
             self.curvature[k * dim + k] = (2.0 * self.height - up - down) / (h * h);
-            above[k] = up;
+            (beside[0][k], beside[1][k]) = (up, down);
         }
+        let [above, below] = &beside;
         for j in 0..dim {
             for k in 0..j {
-                if !mixed {
-                    self.curvature[j * dim + k] = 0.0;
-                    self.curvature[k * dim + j] = 0.0;
-                    continue;
+                let bend = if mixed {
+                    self.bend(surface, &mut probe, above, (j, k), 1.0)
+                } else {
+                    0.0
+                };
+                self.curvature[j * dim + k] = bend;
+                self.curvature[k * dim + j] = bend;
+            }
+        }
+        if mixed && dim > 1 && Factor::from_covariance(&self.curvature, "curvature").is_err() {
+            for j in 0..dim {
+                for k in 0..j {
+                    let other = self.bend(surface, &mut probe, below, (j, k), -1.0);
+                    let bend = 0.5 * (self.curvature[j * dim + k] + other);
+                    self.curvature[j * dim + k] = bend;
+                    self.curvature[k * dim + j] = bend;
                 }
-                let (hj, hk) = (self.steps[j], self.steps[k]);
-                probe[j] = self.at[j] + hj;
-                probe[k] = self.at[k] + hk;
-                let corner = clean(surface.height(&probe));
-                probe[j] = self.at[j];
-                probe[k] = self.at[k];
-                // Where the corner has no mass, or nothing can be seen beside so large a height, take the axes
-                // as independent: a curvature to climb by.
-                let bend = above[j] + above[k] - corner - self.height;
-                let seen = corner > f64::NEG_INFINITY && bend.abs() > 1e-9 * self.height.abs();
-                let mixed = if seen { bend / (hj * hk) } else { 0.0 };
-                self.curvature[j * dim + k] = mixed;
-                self.curvature[k * dim + j] = mixed;
             }
         }
         Some(())
+    }
+
+    /// Minus the mixed second derivative by the corner on one side, given the heights beside it.
+    fn bend(
+        &self,
+        surface: &mut impl Surface,
+        probe: &mut [f64],
+        beside: &[f64],
+        (j, k): (usize, usize),
+        side: f64,
+    ) -> f64 {
+        let (hj, hk) = (side * self.steps[j], side * self.steps[k]);
+        probe[j] = self.at[j] + hj;
+        probe[k] = self.at[k] + hk;
+        let corner = clean(surface.height(probe));
+        probe[j] = self.at[j];
+        probe[k] = self.at[k];
+        // Where the corner has no mass, or nothing can be seen beside so large a height, take the axes
+        // as independent: a curvature to climb by.
+        let bend = beside[j] + beside[k] - corner - self.height;
+        let seen = corner > f64::NEG_INFINITY && bend.abs() > 1e-9 * self.height.abs();
+        if seen { bend / (hj * hk) } else { 0.0 }
     }
 
     /// The heights a step up and down axis k, shortening the step where there is no mass, lengthening

@@ -219,6 +219,9 @@ impl Warmup {
         let steps = |share: f64| self.steps(p, share);
         let (mut walker, mut tuning, mut rng) = Walker::new(target, warming)?;
         let (tuned, rng_mut) = (&mut tuning, &mut rng);
+        if stage == 1 && tuned.main.frame == FrameKind::Own {
+            walker.scatter(&tuned.rule(FrameKind::Own), rng_mut);
+        }
         match stage {
             1 if p == 0 => {
                 learn_fast_alone(&mut walker, tuned, steps(0.5), rng_mut, exchange)?;

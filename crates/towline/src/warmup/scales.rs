@@ -4,7 +4,7 @@
 /// A step that changes the height by this much has about the width of what is climbed.
 const CHANGE: f64 = 0.5;
 /// How many trial steps a coordinate may cost.
-const MOST_TRIALS: usize = 24;
+pub(super) const MOST_TRIALS: usize = 24;
 
 /// A coordinate along which a step this many times the first guess changes nothing is ignored.
 const FAR: f64 = 1e12;

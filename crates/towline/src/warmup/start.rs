@@ -1,6 +1,6 @@
 //! From a start to the bulk of the marginal: widths, then the mode of the estimated marginal of x.
 
-use super::scales::scales;
+use super::scales::{MOST_TRIALS, scales};
 use crate::ascend::ascend;
 use crate::climb::{Surface, clean, climb_with, feel};
 use crate::error::Error;
@@ -67,6 +67,8 @@ pub(super) fn search<T: Target>(
     let slow = match slow {
         Some(factor) => factor,
         None => {
+            // What the climb has left of the budget may be nothing, and without widths nothing moves.
+            marginal.budget += MOST_TRIALS * x.len();
             let widths = scales(&mut |at| marginal.height(at), &best.x, best.height);
             Factor::diagonal(&widths, "the slow covariance")?
         }

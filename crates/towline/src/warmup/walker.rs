@@ -9,7 +9,7 @@ use crate::info::Info;
 use crate::kernel::{Drag, Kernel, Proposed};
 use crate::proposal::SlowProposal;
 use crate::rng::Rng;
-use crate::state::{State, Workspace, prepare};
+use crate::state::{State, Workspace, evaluate, prepare};
 use crate::surrogate::Visit;
 use crate::target::Target;
 use crate::tuning::Tuning;
@@ -116,6 +116,26 @@ impl<'a, T: Target> Walker<'a, T> {
         rule.of(&self.state.slow)
             .to_z(&self.state.y, &mut z, &mut spare);
         z
+    }
+
+    /// Leaves the mode for a typical place of the conditional, as its frame has it: with many fast variables moves that are
+    /// tuned to typical places would not be accepted at the mode, where none of them ever is.
+    pub fn scatter(&mut self, rule: &crate::FrameRule, rng: &mut Rng) {
+        let mut info = Info::default();
+        rule.place(self.target, &mut self.state.slow, &mut self.work, &mut info);
+        let z: Vec<f64> = self.state.y.iter().map(|_| rng.normal()).collect();
+        let mut y = z.clone();
+        rule.of(&self.state.slow).to_y(&z, &mut y);
+        info.fast_evaluations += 1;
+        self.spent += info;
+        let buffers = &mut self.work.buffers;
+        // A place without mass, or worse: the mode will have to do.
+        if let Ok(value) = evaluate(self.target, &self.state.slow, &y, buffers)
+            && value > f64::NEG_INFINITY
+        {
+            self.state.y = y;
+            self.state.log_density = value;
+        }
     }
 
     pub fn step(&mut self, kernel: &Kernel, rng: &mut Rng) -> Result<Taken, Error> {
