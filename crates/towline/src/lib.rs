@@ -97,6 +97,7 @@ mod proposal;
 mod refine;
 mod rng;
 mod state;
+pub mod store;
 mod surrogate;
 mod target;
 #[cfg(test)]
@@ -126,7 +127,7 @@ pub use surrogate::{Kind, Quality, Surrogate, Visit};
 pub use target::{OwnFrame, Scratch, Target};
 pub use threaded::Threaded;
 pub use tuning::{FrameKind, Setting, Trial, Tuning};
-pub use warmup::{Cost, Warm, Warmup};
+pub use warmup::{Cost, Warm, Warming, Warmup};
 
 /// README's examples, compiled and run with the others.
 #[cfg(doctest)]
