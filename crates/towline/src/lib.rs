@@ -92,6 +92,7 @@ mod laplace;
 mod model;
 mod moves;
 mod path;
+pub mod posterior;
 mod prior;
 mod proposal;
 mod refine;
@@ -120,6 +121,7 @@ pub use model::{Column, Model, Role};
 pub use moves::{
     Coordinate, CrankNicolson, EllipticalSlice, FastMove, Hmc, NestedDrag, RandomWalk, Slice,
 };
+pub use posterior::{Likelihood, Parameter, Posterior};
 pub use prior::Prior;
 pub use proposal::SlowProposal;
 pub use rng::Rng;
