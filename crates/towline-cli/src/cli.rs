@@ -1,6 +1,6 @@
 //! The command line as clap reads it: one line for each subcommand.
 
-use crate::paper;
+use crate::{export, paper, report, summary};
 use clap::{Parser, Subcommand};
 
 /// Samples densities of two speeds by dragging fast variables along.
@@ -21,6 +21,12 @@ Example:
 pub enum Command {
     /// Reproduce the figures and numbers of Neal's paper on dragging
     Paper(paper::Options),
+    /// Show a run's table: means, quantiles, effective draws, R-hat, cost and warnings
+    Summary(summary::Options),
+    /// Write a run's report: one HTML file with interactive plots, to look at offline
+    Report(report::Options),
+    /// Write a run's draws for ArviZ, GetDist and other tools
+    Export(export::Options),
 }
 
 #[cfg(test)]

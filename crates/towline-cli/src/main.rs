@@ -2,8 +2,12 @@
 
 mod builtin;
 mod cli;
+mod export;
 mod failure;
 mod paper;
+mod report;
+mod runs;
+mod summary;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -15,6 +19,9 @@ fn main() -> ExitCode {
         Command::Paper(options) => paper::Plan::new(options)
             .map_err(Failure::Options)
             .and_then(|plan| paper::run(&plan).map_err(Failure::Run)),
+        Command::Summary(options) => summary::run(&options).map_err(Failure::Run),
+        Command::Report(options) => report::run(&options).map_err(Failure::Run),
+        Command::Export(options) => export::run(&options).map_err(Failure::Run),
     };
     outcome.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
 }

@@ -99,6 +99,7 @@ mod refine;
 mod rng;
 mod state;
 pub mod store;
+mod summary;
 mod surrogate;
 mod target;
 #[cfg(test)]
@@ -125,6 +126,7 @@ pub use posterior::{Likelihood, Parameter, Posterior};
 pub use prior::Prior;
 pub use proposal::SlowProposal;
 pub use rng::Rng;
+pub use summary::{ParameterSummary, RunCost, RunSummary};
 pub use surrogate::{Kind, Quality, Surrogate, Visit};
 pub use target::{OwnFrame, Scratch, Target};
 pub use threaded::Threaded;

@@ -263,8 +263,6 @@ impl<L: Likelihood> Target for Posterior<L> {
         let log_prior = self.values(&self.fast, y, fast);
         if log_prior == f64::NEG_INFINITY {
             gradient.fill(0.0);
-            // Whether there is a gradient at all does not depend on where one asks.
-            slopes.fill(0.0);
             return Some(log_prior);
         }
         let log = self.likelihood.gradient(&cache.likelihood, fast, slopes)?;
