@@ -1,6 +1,6 @@
 //! The command line as clap reads it: one line for each subcommand.
 
-use crate::{export, paper, report, summary};
+use crate::{export, paper, report, resume, run, summary};
 use clap::{Parser, Subcommand};
 
 /// Samples densities of two speeds by dragging fast variables along.
@@ -14,6 +14,9 @@ pub struct Cli {
 
 const EXAMPLE: &str = "\
 Example:
+  towline run neal1              four chains of the report's first example, in ./neal1
+  towline resume neal1           goes on with a run that was interrupted
+  towline summary neal1          its table, also while it runs; report and export read it too
   towline paper --out figures    every figure and number of Neal's paper, in half a minute";
 
 /// The subcommands.
@@ -27,6 +30,10 @@ pub enum Command {
     Report(report::Options),
     /// Write a run's draws for ArviZ, GetDist and other tools
     Export(export::Options),
+    /// Sample one of the built-in examples
+    Run(run::Options),
+    /// Go on with a run that was interrupted, or make more draws
+    Resume(resume::Options),
 }
 
 #[cfg(test)]

@@ -5,8 +5,12 @@ mod cli;
 mod export;
 mod failure;
 mod paper;
+mod registry;
 mod report;
+mod resume;
+mod run;
 mod runs;
+mod sampling;
 mod summary;
 
 use clap::Parser;
@@ -22,6 +26,8 @@ fn main() -> ExitCode {
         Command::Summary(options) => summary::run(&options).map_err(Failure::Run),
         Command::Report(options) => report::run(&options).map_err(Failure::Run),
         Command::Export(options) => export::run(&options).map_err(Failure::Run),
+        Command::Run(options) => run::run(options),
+        Command::Resume(options) => resume::run(&options),
     };
     outcome.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
 }

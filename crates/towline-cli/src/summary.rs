@@ -3,7 +3,7 @@
 use crate::runs::{self, count, duration, short};
 use anyhow::Result;
 use clap::Args;
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, ContentLineStyle, LineStyle, Table, TableStyle};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use towline::RunSummary;
@@ -50,9 +50,15 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
+/// A rule below the header only: numbers need no boxes.
+const STYLE: TableStyle = TableStyle::new()
+    .header_separator(LineStyle::none().fill('─').junction('─'))
+    .content_lines(ContentLineStyle::none())
+    .header_lines(ContentLineStyle::none());
+
 fn table(summary: &RunSummary) -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING);
+    table.load_style(STYLE);
     table.set_header([
         "", "mean", "sd", "5 %", "50 %", "95 %", "MCSE", "ESS bulk", "ESS tail", "R-hat",
     ]);

@@ -13,7 +13,10 @@ use towline::{Model, Parameter, Posterior, RunSummary};
 fn measurements() -> Vec<(f64, f64)> {
     let noise = |k: f64| 0.1 * ((k * 12.9898).sin() * 43758.5453).fract();
     let swing = |t: f64| 1.4 * (-0.15 * t).exp() * (2.3 * t + 3.0).cos();
-    (0..80).map(|k| f64::from(k)).map(|k| (0.1 * k, swing(0.1 * k) + noise(k))).collect()
+    (0..80)
+        .map(|k| f64::from(k))
+        .map(|k| (0.1 * k, swing(0.1 * k) + noise(k)))
+        .collect()
 }
 
 fn model() -> Result<impl Model + Send + Sync, towline::Error> {
@@ -42,11 +45,13 @@ fn model() -> Result<impl Model + Send + Sync, towline::Error> {
         };
         -0.5 * waves.iter().zip(&data).map(misfit).sum::<f64>() - data.len() as f64 * fast[2].ln()
     };
-    Posterior::new(parameters, two_stages(waves, log_likelihood))?
-        .deriving(&["period", "quality"], |_, slow, _, out| {
+    Posterior::new(parameters, two_stages(waves, log_likelihood))?.deriving(
+        &["period", "quality"],
+        |_, slow, _, out| {
             out[0] = std::f64::consts::TAU / slow[0];
             out[1] = slow[0] / (2.0 * slow[1]);
-        })
+        },
+    )
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -56,14 +61,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let run = if folder.join("manifest.json").exists() {
         Run::open(folder, Arc::new(model()?))?.draws(draws)? // goes on, to the same bits
     } else {
-        let settings = Settings { draws, ..Settings::default() };
+        let settings = Settings {
+            draws,
+            ..Settings::default()
+        };
         Run::create(folder, Arc::new(model()?), "a struck beam".into(), settings)?
     };
     run.go(Arc::default(), &mut |_| ())?; // set the flag from elsewhere to stop
     let summary = RunSummary::of(&RunDir::open(folder)?, None)?;
     for p in &summary.parameters {
         let s = &p.summary;
-        println!("{:<10} {:8.4} ± {:.4}   R-hat {:.3}", p.name, s.mean, s.sd, s.rhat);
+        println!(
+            "{:<10} {:8.4} ± {:.4}   R-hat {:.3}",
+            p.name, s.mean, s.sd, s.rhat
+        );
     }
     println!("{}", summary.warnings.join("\n"));
     println!("to look at it: towline report {}", folder.display());

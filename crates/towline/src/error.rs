@@ -116,6 +116,53 @@ pub enum Error {
         /// What the model gives now.
         computed: f64,
     },
+    /// The model panicked.
+    #[error("the model panicked: {message}; the slow computation before that was at x = {x:?}")]
+    Panicked {
+        /// The x that was prepared last.
+        x: Vec<f64>,
+        /// The panic's message.
+        message: String,
+    },
+    /// An evaluation took longer than it was allowed to.
+    #[error(
+        "an evaluation of chain {chain} took longer than the {seconds} s it may take, at x = {x:?}; mend the model or allow more, then resume"
+    )]
+    TooLong {
+        /// The chain.
+        chain: usize,
+        /// The x that was being prepared, or had been prepared last.
+        x: Vec<f64>,
+        /// The limit.
+        seconds: f64,
+    },
+    /// A chain of a run failed; the others stopped, and all can go on.
+    #[error("chain {chain}, after {draws} draws: {source}")]
+    Chain {
+        /// Which chain.
+        chain: usize,
+        /// How many draws it had made.
+        draws: u64,
+        /// Its failure.
+        source: Box<Error>,
+    },
+    /// The run was told to stop before this could be finished.
+    #[error("stopped")]
+    Stopped,
+    /// A run was begun in a directory that holds one already.
+    #[error("{} holds a run already: resume that one, or choose another directory", path.display())]
+    HoldsARun {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A run cannot be gone on with as asked.
+    #[error("{} cannot be resumed: {problem}", path.display())]
+    CannotResume {
+        /// The directory.
+        path: PathBuf,
+        /// Why not.
+        problem: String,
+    },
     /// The file system refused.
     #[error("cannot {doing} {}: {source}{}", path.display(), advice(source))]
     File {

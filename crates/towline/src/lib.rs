@@ -97,6 +97,7 @@ mod prior;
 mod proposal;
 mod refine;
 mod rng;
+pub mod run;
 mod state;
 pub mod store;
 mod summary;
@@ -109,7 +110,7 @@ mod tuning;
 mod warmup;
 mod ziggurat;
 
-pub use chain::{Chain, Draw, Observer, Snapshot};
+pub use chain::{Chain, Draw, Observer, Position, Snapshot};
 pub use error::{Error, ModelError};
 pub use exchange::{Exchange, Solo};
 pub use factor::Factor;

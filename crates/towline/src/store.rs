@@ -11,6 +11,7 @@
 //! # Ok::<(), towline::Error>(())
 //! ```
 
+mod batches;
 mod checkpoint;
 mod directory;
 mod failures;
@@ -20,7 +21,9 @@ mod lock;
 mod manifest;
 mod moments;
 mod rows;
+mod stages;
 
+pub use batches::{Batches, Estimate};
 pub use checkpoint::Checkpoint;
 pub use directory::RunDir;
 pub use failures::{Failure, Failures};
@@ -28,3 +31,4 @@ pub use lock::Lock;
 pub use manifest::{FORMAT, Manifest, Options, VERSION};
 pub use moments::Moments;
 pub use rows::{Draws, Rows};
+pub(crate) use stages::{Stage, Stages};

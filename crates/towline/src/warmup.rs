@@ -244,6 +244,11 @@ impl Warmup {
         (share * budget as f64).ceil() as usize
     }
 
+    /// Whether the settings make sense, whatever the target.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.validate(&[0.0], &[])
+    }
+
     fn validate(&self, x: &[f64], y: &[f64]) -> Result<(), Error> {
         if x.is_empty() && y.is_empty() {
             return Err(Error::Dimension {

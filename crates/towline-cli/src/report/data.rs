@@ -45,10 +45,10 @@ pub struct Data {
 /// A figure at the top of the page.
 #[derive(Debug, Serialize)]
 pub struct Chip {
-    name: &'static str,
-    value: String,
+    pub name: &'static str,
+    pub value: String,
     /// `good`, `poor` or nothing.
-    mood: &'static str,
+    pub mood: &'static str,
 }
 
 /// A part of the cost.
@@ -151,12 +151,18 @@ impl Data {
             ];
             parameters.push(parameter(column, &chains, &figures, &steps, &moments));
         }
-        let named = manifest.model.as_str().or_else(|| manifest.model.get("name")?.as_str());
+        let named = manifest
+            .model
+            .as_str()
+            .or_else(|| manifest.model.get("name")?.as_str());
         let folder = run
             .path()
             .file_name()
             .map(|n| n.to_string_lossy().into_owned());
-        let title = named.map(str::to_owned).or(folder).unwrap_or_else(|| "run".into());
+        let title = named
+            .map(str::to_owned)
+            .or(folder)
+            .unwrap_or_else(|| "run".into());
         Ok(Self {
             title,
             model: about(run),

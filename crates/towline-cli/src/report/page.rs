@@ -18,12 +18,14 @@ pub fn render(data: &Data) -> Result<String> {
     let safe = |text: &str| minijinja::Value::from_safe_string(text.to_owned());
     // Inside a script element only "</" could end it early; as an escape it means the same in JSON.
     let json = serde_json::to_string(data)?.replace('<', "\\u003c");
+    let chip = |c: &super::data::Chip| context! { name => c.name, value => c.value.as_str(), mood => c.mood };
+    let chips: Vec<minijinja::Value> = data.chips.iter().map(chip).collect();
     Ok(environment.get_template("report.html")?.render(context! {
-        title => data.title,
-        chips => minijinja::Value::from_serialize(&data.chips),
-        warnings => data.warnings,
-        model => data.model,
-        tuning => data.tuning,
+        title => data.title.as_str(),
+        chips => chips,
+        warnings => data.warnings.clone(),
+        model => pairs(&data.model),
+        tuning => pairs(&data.tuning),
         hidden => data.hidden,
         style => safe(STYLE),
         script => safe(SCRIPT),
@@ -31,4 +33,8 @@ pub fn render(data: &Data) -> Result<String> {
         plot_script => safe(PLOT_SCRIPT),
         data => safe(&json),
     })?)
+}
+
+fn pairs(rows: &[[String; 2]]) -> Vec<Vec<String>> {
+    rows.iter().map(|row| row.to_vec()).collect()
 }

@@ -1,8 +1,9 @@
 //! `checkpoint-K.bin`: what a chain needs to go on, and what it has cost so far.
 
+use super::batches::Batches;
 use super::moments::Moments;
 use super::{file, framed};
-use crate::chain::Snapshot;
+use crate::chain::Position;
 use crate::error::Error;
 use crate::health::FrameHealth;
 use crate::info::Info;
@@ -18,13 +19,15 @@ pub struct Checkpoint {
     /// Which chain.
     pub chain: usize,
     /// Where it stands; its totals are production's, the first evaluation included.
-    pub snapshot: Snapshot,
+    pub snapshot: Position,
     /// Rows of `chain-K.f64` that are safely on disk.
     pub rows: u64,
     /// Rows of `latents-K.f64`.
     pub latent_rows: u64,
     /// Means and variances of every column, then of every latent, over all steps.
     pub moments: Moments,
+    /// A digest of every column's draws (latents apart), from which R-hat and effective sizes are estimated.
+    pub batches: Batches,
     /// What warm-up spent.
     pub warmup: Info,
     /// Seconds that warm-up took.

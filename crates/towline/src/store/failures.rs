@@ -23,6 +23,36 @@ pub struct Failure {
     pub message: String,
 }
 
+impl Failure {
+    /// A failure at a point.
+    pub fn new(chain: usize, step: u64, x: &[f64], y: &[f64], message: String) -> Self {
+        let numbers = |v: &[f64]| {
+            v.iter()
+                .map(|&v| Some(v).filter(|v| v.is_finite()))
+                .collect()
+        };
+        Self {
+            chain,
+            step,
+            x: numbers(x),
+            y: numbers(y),
+            message,
+        }
+    }
+
+    /// The failure that ended a chain.
+    pub fn of(chain: usize, step: u64, error: &Error) -> Self {
+        let nothing: &[f64] = &[];
+        let (x, y) = match error {
+            Error::Model { x, y, .. } | Error::NotANumber { x, y, .. } => (&x[..], &y[..]),
+            Error::OutsideSupport { x, y } => (&x[..], &y[..]),
+            Error::Panicked { x, .. } | Error::TooLong { x, .. } => (&x[..], nothing),
+            _ => (nothing, nothing),
+        };
+        Self::new(chain, step, x, y, error.to_string())
+    }
+}
+
 /// The log of failures of a run directory: several chains may write to it.
 #[derive(Debug)]
 pub struct Failures {

@@ -162,7 +162,7 @@ impl Manifest {
     }
 
     /// What deserialising cannot see.
-    fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         // No run has so many: a garbled number must not make a reader try to allocate for it.
         const MOST_CHAINS: usize = 1 << 20;
         if self.chains == 0 || self.chains > MOST_CHAINS {
