@@ -16,7 +16,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  towline export runs/neal1 --to zarr                 for ArviZ: arviz.from_zarr(\"runs/neal1/draws.zarr\")
+  towline export runs/neal1 --to zarr                 for ArviZ: xarray.open_datatree(\"runs/neal1/draws.zarr\")
   towline export runs/neal1 --to getdist --out c/run  for GetDist: loadMCSamples(\"c/run\")
   towline export runs/neal1 --to csv --out draws.csv")]
 pub struct Options {

@@ -273,7 +273,7 @@
             const [x, y] = [place(col, a[k], size), size - place(row, b[k], size)];
             if (x >= 0 && x <= size && y >= 0 && y <= size) path += `M${x.toFixed(1)} ${y.toFixed(1)}h0`;
           }
-          group.append(svg("path", { d: path, stroke: colour("accent"), "stroke-width": 2.6, "stroke-linecap": "round", "stroke-opacity": .28 }));
+          group.append(svg("path", { d: path, stroke: colour("accent"), "stroke-width": 2.6, "stroke-linecap": "round", "stroke-opacity": root.dataset.theme === "dark" ? .5 : .3 }));
         }
         if (row === list.length - 1) {
           for (const v of niceTicks(...ranges[col])) group.append(svg("line", { x1: place(col, v, size), x2: place(col, v, size), y1: size, y2: size + 4, stroke: colour("line") }), text(place(col, v, size), size + 17, tick(v), { "font-size": 11 }));

@@ -290,7 +290,7 @@ fn chips(summary: &RunSummary) -> Vec<Chip> {
             value: if ess.is_nan() {
                 "–".into()
             } else {
-                count(ess as u64)
+                count(ess.round() as u64)
             },
             mood: mood(ess >= 100.0 * run.chains as f64, !ess.is_nan()),
         },
