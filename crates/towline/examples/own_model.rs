@@ -14,7 +14,7 @@ fn measurements() -> Vec<(f64, f64)> {
     let noise = |k: f64| 0.1 * ((k * 12.9898).sin() * 43758.5453).fract();
     let swing = |t: f64| 1.4 * (-0.15 * t).exp() * (2.3 * t + 3.0).cos();
     (0..80)
-        .map(|k| f64::from(k))
+        .map(f64::from)
         .map(|k| (0.1 * k, swing(0.1 * k) + noise(k)))
         .collect()
 }
