@@ -1,16 +1,28 @@
 # What is done to this repository by name; `make` alone lists it.
 
-.PHONY: help test test-long bench
+.PHONY: help test test-python test-long bench
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
 ## test       format, lints, docs and all tests: what CI runs
 test:
+	@command -v chromium >/dev/null || apt-get install --yes --no-install-recommends chromium || echo 'no Chromium: the report is not tested in a browser'
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 	cargo test --workspace
+	$(MAKE) test-python
+
+## test-python  ArviZ and GetDist read the exports (in .venv, made when needed)
+test-python: .venv/ready
+	cargo build --package towline-cli --features parquet
+	.venv/bin/python tests/python/exports.py target/debug/towline
+
+.venv/ready: tests/python/requirements.txt
+	python3 -m venv .venv
+	.venv/bin/pip install --quiet --requirement $<
+	touch $@
 
 ## test-long  the statistical tests with many more draws (tens of minutes)
 test-long:

@@ -1,6 +1,6 @@
 //! The command line as clap reads it: one line for each subcommand.
 
-use crate::{paper, resume, run};
+use crate::{export, paper, report, resume, run, summary};
 use clap::{Parser, Subcommand};
 
 /// Samples densities of two speeds by dragging fast variables along.
@@ -16,6 +16,7 @@ const EXAMPLE: &str = "\
 Example:
   towline run neal1              four chains of the report's first example, in ./neal1
   towline resume neal1           goes on with a run that was interrupted
+  towline summary neal1          its table, also while it runs; report and export read it too
   towline paper --out figures    every figure and number of Neal's paper, in half a minute";
 
 /// The subcommands.
@@ -23,6 +24,12 @@ Example:
 pub enum Command {
     /// Reproduce the figures and numbers of Neal's paper on dragging
     Paper(paper::Options),
+    /// Show a run's table: means, quantiles, effective draws, R-hat, cost and warnings
+    Summary(summary::Options),
+    /// Write a run's report: one HTML file with interactive plots, to look at offline
+    Report(report::Options),
+    /// Write a run's draws for ArviZ, GetDist and other tools
+    Export(export::Options),
     /// Sample one of the built-in examples
     Run(run::Options),
     /// Go on with a run that was interrupted, or make more draws

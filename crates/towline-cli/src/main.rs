@@ -2,12 +2,16 @@
 
 mod builtin;
 mod cli;
+mod export;
 mod failure;
 mod paper;
 mod registry;
+mod report;
 mod resume;
 mod run;
+mod runs;
 mod sampling;
+mod summary;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -19,6 +23,9 @@ fn main() -> ExitCode {
         Command::Paper(options) => paper::Plan::new(options)
             .map_err(Failure::Options)
             .and_then(|plan| paper::run(&plan).map_err(Failure::Run)),
+        Command::Summary(options) => summary::run(&options).map_err(Failure::Run),
+        Command::Report(options) => report::run(&options).map_err(Failure::Run),
+        Command::Export(options) => export::run(&options).map_err(Failure::Run),
         Command::Run(options) => run::run(options),
         Command::Resume(options) => resume::run(&options),
     };

@@ -87,6 +87,14 @@ pub enum Error {
         /// Which move.
         what: &'static str,
     },
+    /// A name that cannot be given.
+    #[error("the name `{name}` cannot be used: {problem}")]
+    Name {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
     /// A prior that cannot be, or text that is no prior.
     #[error("the prior `{prior}` cannot be used: {reason}")]
     Prior {

@@ -93,6 +93,7 @@ mod laplace;
 mod model;
 mod moves;
 mod path;
+pub mod posterior;
 mod prior;
 mod proposal;
 mod refine;
@@ -100,6 +101,7 @@ mod rng;
 pub mod run;
 mod state;
 pub mod store;
+mod summary;
 mod surrogate;
 mod target;
 #[cfg(test)]
@@ -123,9 +125,11 @@ pub use model::{Column, Model, Role};
 pub use moves::{
     Coordinate, CrankNicolson, EllipticalSlice, FastMove, Hmc, NestedDrag, RandomWalk, Slice,
 };
+pub use posterior::{Likelihood, Parameter, Posterior};
 pub use prior::Prior;
 pub use proposal::SlowProposal;
 pub use rng::Rng;
+pub use summary::{ParameterSummary, RunCost, RunSummary};
 pub use surrogate::{Kind, Quality, Surrogate, Visit};
 pub use target::{OwnFrame, Scratch, Target};
 pub use threaded::Threaded;

@@ -2,6 +2,7 @@
 
 mod density;
 mod draw;
+mod slope;
 #[cfg(test)]
 mod tests;
 mod text;

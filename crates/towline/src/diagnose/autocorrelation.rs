@@ -2,6 +2,7 @@
 
 use super::moments::mean;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// The autocovariance of a chain at lags 0, 1, …, N − 1, about its own mean.
@@ -63,16 +64,20 @@ pub(super) struct Transform {
     inverse: Arc<dyn ComplexToReal<f64>>,
 }
 
+thread_local! {
+    /// Planning costs more than transforming; a table of many columns asks for the same lengths again and again.
+    static PLANNER: RefCell<RealFftPlanner<f64>> = RefCell::new(RealFftPlanner::new());
+}
+
 impl Transform {
     /// Plans for chains of this many draws.
     pub(super) fn new(count: usize) -> Transform {
         // Padding with as many zeros as draws keeps the end of the chain from meeting its beginning.
         let padded = (2 * count.max(1)).next_power_of_two();
-        let mut planner = RealFftPlanner::new();
-        Transform {
+        PLANNER.with_borrow_mut(|planner| Transform {
             forward: planner.plan_fft_forward(padded),
             inverse: planner.plan_fft_inverse(padded),
-        }
+        })
     }
 
     /// Σ_i (x_i − centre)(x_{i+k} − centre) for k = 0, 1, …, N − 1.

@@ -79,6 +79,23 @@ fn draws_follow_the_density() {
 }
 
 #[test]
+fn slopes_are_derivatives() {
+    for prior in examples() {
+        for u in [-1.3, -0.2, 0.4, 1.1] {
+            let (x, _) = place(&prior, u);
+            let h = 1e-6 * x.abs().max(1e-2);
+            let numeric = (prior.log_density(x + h) - prior.log_density(x - h)) / (2.0 * h);
+            let exact = prior.slope(x);
+            let off = (numeric - exact).abs() / (1.0 + exact.abs());
+            assert!(
+                off < 1e-7,
+                "{prior} at {x}: {exact}, by differences {numeric}"
+            );
+        }
+    }
+}
+
+#[test]
 fn complexity_penalties_have_the_tails_they_are_named_for() {
     let sd: Prior = "pc_sd(1.5, 0.05)".parse().unwrap();
     let above = integrate(&sd, |x| f64::from(u8::from(x > 1.5)));

@@ -1,0 +1,91 @@
+//! GetDist's text files: `root_N.txt` with weight, −log posterior and parameters, `.paramnames`, `.ranges`.
+
+use anyhow::Result;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use towline::Role;
+use towline::store::RunDir;
+
+/// Writes the files whose names begin with `root`.
+pub fn write(run: &RunDir, root: &Path) -> Result<()> {
+    let columns = &run.manifest().columns;
+    let named = |ending: &str| {
+        let mut name = root.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    let mut names = BufWriter::new(File::create(named(".paramnames"))?);
+    let mut ranges = BufWriter::new(File::create(named(".ranges"))?);
+    for column in columns {
+        let name = plain(&column.name);
+        let star = if column.role == Role::Derived {
+            "*"
+        } else {
+            ""
+        };
+        let label = column
+            .label
+            .as_deref()
+            .map_or_else(|| typeset(&column.name), str::to_owned);
+        writeln!(names, "{name}{star}\t{}", label.replace(['\n', '\t'], " "))?;
+        let end = |end: Option<f64>| end.map_or("N".to_owned(), |end| format!("{end:e}"));
+        let (lower, upper) = (end(column.lower), end(column.upper));
+        let periodic = if column.periodic { " periodic" } else { "" };
+        writeln!(ranges, "{name} {lower} {upper}{periodic}")?;
+    }
+    names.flush()?;
+    ranges.flush()?;
+    for chain in 0..run.chains() {
+        let mut file = BufWriter::new(File::create(named(&format!("_{}.txt", chain + 1)))?);
+        let mut last: Vec<f64> = Vec::new();
+        let (mut weight, mut failed) = (0u64, None);
+        let mut line = |weight: u64, row: &[f64]| -> std::io::Result<()> {
+            // The log density follows the columns, first of the statistics.
+            write!(file, "{weight} {:e}", -row[columns.len()])?;
+            for value in &row[..columns.len()] {
+                write!(file, " {value:e}")?;
+            }
+            writeln!(file)
+        };
+        run.draws(chain).each(|row| {
+            let row = &row[..=columns.len()];
+            if weight > 0 && same(row, &last) {
+                weight += 1;
+                return;
+            }
+            if weight > 0 && failed.is_none() {
+                failed = line(weight, &last).err();
+            }
+            last.clear();
+            last.extend_from_slice(row);
+            weight = 1;
+        })?;
+        if weight > 0 && failed.is_none() {
+            failed = line(weight, &last).err();
+        }
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
+        file.flush()?;
+    }
+    Ok(())
+}
+
+fn same(a: &[f64], b: &[f64]) -> bool {
+    a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits())
+}
+
+/// GetDist ends a name at white space, and takes a star at its end for "derived".
+fn plain(name: &str) -> String {
+    let joined: String = name
+        .chars()
+        .map(|c| if c.is_whitespace() { '_' } else { c })
+        .collect();
+    joined.trim_end_matches('*').to_owned()
+}
+
+/// A name that LaTeX can set.
+fn typeset(name: &str) -> String {
+    name.replace('_', r"\_")
+}

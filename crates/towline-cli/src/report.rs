@@ -1,0 +1,78 @@
+//! `towline report`: one HTML file to look at a run, with nothing to fetch from anywhere.
+
+mod data;
+mod density;
+mod page;
+
+use crate::runs;
+use anyhow::{Context, Result};
+use clap::{Args, ValueEnum};
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// What `towline report` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  towline report runs/neal1                       writes runs/neal1/report.html and opens it
+  towline report runs/neal1 --out r.html --open no --params x,y")]
+pub struct Options {
+    /// The run directory
+    pub dir: PathBuf,
+    /// The file to write [default: report.html in the run directory]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Only these parameters, by name or by beginning (f*); by default the first forty columns
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
+    pub params: Vec<String>,
+    /// Whether to open the report in a browser; by default only from a terminal
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub open: Open,
+}
+
+/// Whether to open a browser.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Open {
+    /// From a terminal
+    Auto,
+    /// Always
+    Yes,
+    /// Never
+    No,
+}
+
+/// Writes the report of a run.
+pub fn run(options: &Options) -> Result<()> {
+    let run = runs::open(&options.dir)?;
+    let names = runs::choose(&run, &options.params)?;
+    let data = data::Data::of(&run, names.as_deref())?;
+    let html = page::render(&data)?;
+    let out = options
+        .out
+        .clone()
+        .unwrap_or_else(|| options.dir.join("report.html"));
+    fs::write(&out, html).with_context(|| format!("cannot write {}", out.display()))?;
+    writeln!(io::stdout().lock(), "{}", out.display())?;
+    let terminal = io::IsTerminal::is_terminal(&io::stdout());
+    if options.open == Open::Yes || (options.open == Open::Auto && terminal) {
+        open_browser(&out);
+    }
+    Ok(())
+}
+
+/// Opens the page as the desktop would; where that fails the path has been printed anyway.
+fn open_browser(page: &std::path::Path) {
+    let opener = if cfg!(target_os = "macos") {
+        "open"
+    } else if cfg!(windows) {
+        "explorer"
+    } else {
+        "xdg-open"
+    };
+    let _ = std::process::Command::new(opener)
+        .arg(page)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn();
+}

@@ -1,0 +1,133 @@
+//! `towline summary`: a run's table, its cost, and what to worry about.
+
+use crate::runs::{self, count, duration, short};
+use anyhow::Result;
+use clap::Args;
+use comfy_table::{CellAlignment, ContentLineStyle, LineStyle, Table, TableStyle};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use towline::RunSummary;
+
+/// What `towline summary` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  towline summary runs/neal1                       the table, also while the run goes on
+  towline summary runs/neal1 --params x,y --json   some parameters, for programs")]
+pub struct Options {
+    /// The run directory
+    pub dir: PathBuf,
+    /// Print JSON instead of a table; what has no answer is null
+    #[arg(long)]
+    pub json: bool,
+    /// Only these parameters, by name or by beginning (f*); latents are shown only if named
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
+    pub params: Vec<String>,
+}
+
+/// Prints the summary of a run.
+pub fn run(options: &Options) -> Result<()> {
+    let run = runs::open(&options.dir)?;
+    let names = runs::choose(&run, &options.params)?;
+    let summary = RunSummary::of(&run, names.as_deref())?;
+    let mut out = io::stdout().lock();
+    if options.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&summary)?)?;
+        return Ok(());
+    }
+    writeln!(out, "{}\n\n{}", table(&summary), cost(&summary))?;
+    let hidden = run.manifest().latents.len();
+    if names.is_none() && hidden > 0 {
+        writeln!(
+            out,
+            "{} latents are not shown; name them with --params to see them.",
+            count(hidden as u64)
+        )?;
+    }
+    for warning in &summary.warnings {
+        writeln!(out, "\nWarning: {warning}")?;
+    }
+    Ok(())
+}
+
+/// A rule below the header only: numbers need no boxes.
+const STYLE: TableStyle = TableStyle::new()
+    .header_separator(LineStyle::none().fill('─').junction('─'))
+    .content_lines(ContentLineStyle::none())
+    .header_lines(ContentLineStyle::none());
+
+fn table(summary: &RunSummary) -> Table {
+    let mut table = Table::new();
+    table.load_style(STYLE);
+    table.set_header([
+        "", "mean", "sd", "5 %", "50 %", "95 %", "MCSE", "ESS bulk", "ESS tail", "R-hat",
+    ]);
+    for parameter in &summary.parameters {
+        let s = &parameter.summary;
+        let mut row = vec![parameter.name.clone()];
+        row.extend([s.mean, s.sd, s.q5, s.median, s.q95, s.mcse_mean].map(short));
+        row.extend([s.ess_bulk, s.ess_tail].map(whole));
+        row.push(if s.rhat.is_nan() {
+            "–".to_owned()
+        } else {
+            format!("{:.3}", s.rhat)
+        });
+        table.add_row(row);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn whole(value: f64) -> String {
+    if value.is_finite() {
+        count(value.round() as u64)
+    } else {
+        "–".to_owned()
+    }
+}
+
+fn cost(summary: &RunSummary) -> String {
+    let run = &summary.run;
+    let ess = summary.least_ess();
+    let mut lines = vec![format!(
+        "{} chains of {} draws; {} slow and {} fast evaluations (of which warm-up {} and {})",
+        run.chains,
+        count(run.draws as u64),
+        count(run.slow_evals),
+        count(run.fast_evals),
+        count(run.warmup_slow_evals),
+        count(run.warmup_fast_evals),
+    )];
+    let mut speed = format!(
+        "least ESS {}, {} per slow evaluation",
+        whole(ess),
+        short(ess / run.slow_evals as f64)
+    );
+    if let Some(seconds) = run.seconds {
+        speed += &format!(
+            ", {} per second in {}",
+            short(ess / seconds),
+            duration(seconds)
+        );
+    }
+    lines.push(speed);
+    let percent = |share: f64| {
+        if share.is_nan() {
+            "–".to_owned()
+        } else {
+            format!("{:.1} %", 100.0 * share)
+        }
+    };
+    let mut moves = format!(
+        "accepted: outer {}, inner {}",
+        percent(run.outer_acceptance),
+        percent(run.inner_acceptance)
+    );
+    if let (Some(n), Some(frame)) = (run.n, run.frame) {
+        moves += &format!("; n = {n} in the {frame} frame");
+    }
+    lines.push(moves);
+    lines.join("\n")
+}

@@ -1,0 +1,72 @@
+//! The likelihood of a posterior, in two stages, on the user's scale.
+
+use crate::error::ModelError;
+
+/// What the data say: a slow computation, and a fast one given its result.
+///
+/// Parameters come on the user's scale, slow and fast apart, each in the order in which they were declared
+/// (fast ones of several levels: slower levels first).
+pub trait Likelihood {
+    /// What the slow computation leaves behind.
+    type Cache;
+
+    /// The slow computation; `Ok(None)` where the data are impossible whatever the fast parameters are.
+    ///
+    /// # Errors
+    /// Whatever can fail in the model.
+    fn prepare(&self, slow: &[f64]) -> Result<Option<Self::Cache>, ModelError>;
+
+    /// The log likelihood; −∞ where the data are impossible.
+    fn log_likelihood(&self, cache: &Self::Cache, fast: &[f64]) -> f64;
+
+    /// The log likelihood and its gradient in the fast parameters; `None` (the default) where there is none.
+    fn gradient(&self, cache: &Self::Cache, fast: &[f64], gradient: &mut [f64]) -> Option<f64> {
+        let _ = (cache, fast, gradient);
+        None
+    }
+
+    /// The computation between slow and fast, where parameters have levels: see
+    /// [`Target::refine`](crate::Target::refine).
+    ///
+    /// # Errors
+    /// Whatever can fail in the model.
+    fn refine(&self, cache: &Self::Cache, head: &[f64]) -> Result<Option<Self::Cache>, ModelError> {
+        let _ = (cache, head);
+        Ok(None)
+    }
+}
+
+/// A likelihood of two closures: see [`two_stages`].
+#[derive(Debug, Clone, Copy)]
+pub struct TwoStages<P, L> {
+    prepare: P,
+    log_likelihood: L,
+}
+
+/// A likelihood of two closures: `prepare(slow)` and `log_likelihood(&cache, fast)`.
+pub fn two_stages<C, P, L>(prepare: P, log_likelihood: L) -> TwoStages<P, L>
+where
+    P: Fn(&[f64]) -> Result<Option<C>, ModelError>,
+    L: Fn(&C, &[f64]) -> f64,
+{
+    TwoStages {
+        prepare,
+        log_likelihood,
+    }
+}
+
+impl<C, P, L> Likelihood for TwoStages<P, L>
+where
+    P: Fn(&[f64]) -> Result<Option<C>, ModelError>,
+    L: Fn(&C, &[f64]) -> f64,
+{
+    type Cache = C;
+
+    fn prepare(&self, slow: &[f64]) -> Result<Option<C>, ModelError> {
+        (self.prepare)(slow)
+    }
+
+    fn log_likelihood(&self, cache: &C, fast: &[f64]) -> f64 {
+        (self.log_likelihood)(cache, fast)
+    }
+}
