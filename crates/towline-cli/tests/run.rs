@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 use towline::Rng;
-use towline::store::RunDir;
+use towline::store::{Checkpoint, RunDir};
 
 const CHAINS: usize = 4;
 
@@ -46,6 +46,13 @@ fn is_long() -> bool {
     std::env::var_os("TOWLINE_LONG").is_some()
 }
 
+/// Whether some chain has stored draws, and not all of them.
+fn is_under_way(folder: &Path, draws: &str) -> bool {
+    let rows = |k| Checkpoint::read(folder, k).unwrap().map_or(0, |c| c.rows);
+    let all: u64 = draws.parse().unwrap();
+    (0..CHAINS).any(|k| rows(k) > 0 && rows(k) < all)
+}
+
 /// Killed at random moments, in warm-up and in production, and resumed each time.
 fn killed_again_and_again(threads: &str, seed: u64) {
     let kills = if is_long() { 50 } else { 8 };
@@ -57,7 +64,8 @@ fn killed_again_and_again(threads: &str, seed: u64) {
 
     let mut rng = Rng::stream(seed, 0);
     let mut hit = 0;
-    for _ in 0..kills {
+    let checkpoint = |k: usize| fs::read(broken.join(format!("checkpoint-{k}.bin"))).ok();
+    for kill in 0..kills {
         let mut command = if broken.join("manifest.json").exists() {
             resume(&broken, &["--quiet", "--threads", threads])
         } else {
@@ -65,11 +73,17 @@ fn killed_again_and_again(threads: &str, seed: u64) {
         };
         command.args(["--checkpoint-every", "0.005s"]);
         let mut child = command.stdout(Stdio::null()).spawn().unwrap();
-        let wait = if is_long() { 0.06 } else { 0.08 };
-        std::thread::sleep(Duration::from_secs_f64(rng.between(0.001, wait)));
-        if child.try_wait().unwrap().is_none() {
-            hit += 1;
+        // A quarter at any time after the start, mostly in warm-up; the others while draws are made, some time
+        // after a checkpoint was written, so that there is something to go on from.
+        if kill >= kills / 4 {
+            let before = checkpoint(kill % CHAINS);
+            while checkpoint(kill % CHAINS) == before && child.try_wait().unwrap().is_none() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
         }
+        std::thread::sleep(Duration::from_secs_f64(rng.between(0.0, 0.02)));
+        let at_work = child.try_wait().unwrap().is_none();
+        hit += usize::from(at_work && (kill < kills / 4 || is_under_way(&broken, number)));
         child.kill().unwrap();
         child.wait().unwrap();
     }
@@ -81,7 +95,10 @@ fn killed_again_and_again(threads: &str, seed: u64) {
     };
     let output = last.output().unwrap();
     assert!(output.status.success(), "{}", words(&output));
-    assert!(2 * hit > kills, "only {hit} of {kills} were killed at work");
+    assert!(
+        4 * hit > 3 * kills,
+        "only {hit} of {kills} were killed at work"
+    );
     assert!(draws(&whole) == draws(&broken), "the draws differ");
     let names = fs::read_dir(&broken).unwrap();
     for name in names.map(|entry| entry.unwrap().file_name().into_string().unwrap()) {
