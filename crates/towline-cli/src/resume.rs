@@ -28,6 +28,10 @@ pub struct Options {
     #[arg(long, value_name = "T", value_parser = duration)]
     pub time_limit: Option<Duration>,
 
+    /// Time between two checkpoints: what a killed run repeats at most [default: 1s]
+    #[arg(long, value_name = "T", value_parser = duration)]
+    pub checkpoint_every: Option<Duration>,
+
     /// Say nothing about progress
     #[arg(long, short)]
     pub quiet: bool,
@@ -87,7 +91,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let refused = options.refused();
     if !refused.is_empty() {
         return Err(Failure::Options(anyhow!(
-            "a run keeps the settings it was begun with, so {} cannot be given here; --draws, --threads, --time-limit and --quiet can",
+            "a run keeps the settings it was begun with, so {} cannot be given here; --draws, --threads, --time-limit, --checkpoint-every and --quiet can",
             refused.join(" and ")
         )));
     }
@@ -99,6 +103,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         draws: options.draws,
         threads: options.threads,
         time_limit: options.time_limit,
+        checkpoint_every: options.checkpoint_every,
         quiet: options.quiet,
     };
     sampling::resume(&*model, &options.dir, &changes)

@@ -49,6 +49,8 @@ pub struct Changes {
     pub threads: Option<usize>,
     /// How long to go on.
     pub time_limit: Option<Duration>,
+    /// The time between two checkpoints.
+    pub checkpoint_every: Option<Duration>,
     /// Whether to say nothing about progress.
     pub quiet: bool,
 }
@@ -81,7 +83,8 @@ impl<M: Model + Send + Sync + 'static> Sample for Sampled<M> {
     ) -> Result<Ended, towline::Error> {
         let mut run = Run::open(folder, Arc::clone(&self.0))?
             .threads(changes.threads)
-            .time_limit(changes.time_limit);
+            .time_limit(changes.time_limit)
+            .checkpoint_every(changes.checkpoint_every);
         if let Some(draws) = changes.draws {
             run = run.draws(draws)?;
         }

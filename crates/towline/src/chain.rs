@@ -40,6 +40,8 @@ pub struct Snapshot {
     pub kernel: Kernel,
     /// Acceptances and evaluations of all steps so far.
     pub totals: Info,
+    /// Which frames are known at x: looking for them again is not to be counted again.
+    pub frames: Vec<u64>,
 }
 
 /// Where a chain stands, without its kernel: what changes from step to step.
@@ -57,6 +59,8 @@ pub struct Position {
     pub rng: Rng,
     /// Acceptances and evaluations of all steps so far.
     pub totals: Info,
+    /// Which frames are known at x: looking for them again is not to be counted again.
+    pub frames: Vec<u64>,
 }
 
 impl Position {
@@ -70,6 +74,7 @@ impl Position {
             rng: self.rng,
             kernel,
             totals: self.totals,
+            frames: self.frames,
         }
     }
 }
@@ -242,6 +247,7 @@ impl<T: Target> Chain<T> {
             rng: self.rng.clone(),
             kernel: self.kernel.clone(),
             totals: self.totals,
+            frames: self.frames().collect(),
         }
     }
 
@@ -254,7 +260,13 @@ impl<T: Target> Chain<T> {
             log_density: self.state.log_density,
             rng: self.rng.clone(),
             totals: self.totals,
+            frames: self.frames().collect(),
         }
+    }
+
+    /// Which frames are known at x.
+    fn frames(&self) -> impl Iterator<Item = u64> {
+        self.state.slow.frames.iter().map(|placed| placed.key)
     }
 
     /// The same into an earlier position of this chain, without allocating: cheap enough for every step.
@@ -265,6 +277,8 @@ impl<T: Target> Chain<T> {
         position.log_density = self.state.log_density;
         position.rng.clone_from(&self.rng);
         position.totals = self.totals;
+        position.frames.clear();
+        position.frames.extend(self.frames());
     }
 
     /// Goes on from a snapshot, to the same bits as if there had been no interruption.
@@ -281,6 +295,7 @@ impl<T: Target> Chain<T> {
             rng,
             kernel,
             totals,
+            frames,
         } = snapshot;
         let mut chain = Self::new(target, kernel, &x, &y, rng)?;
         if chain.state.log_density.to_bits() != log_density.to_bits() {
@@ -288,6 +303,12 @@ impl<T: Target> Chain<T> {
                 recorded: log_density,
                 computed: chain.state.log_density,
             });
+        }
+        for rule in chain.kernel.frame_rules() {
+            if frames.contains(&rule.key()) {
+                let (slow, work) = (&mut chain.state.slow, &mut chain.work);
+                rule.place(&chain.target, slow, work, &mut Info::default());
+            }
         }
         chain.steps = steps;
         chain.totals = totals;

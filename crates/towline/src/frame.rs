@@ -28,7 +28,7 @@ pub enum FrameRule {
 /// A frame found at some x, with the rule it belongs to.
 #[derive(Debug, Clone)]
 pub(crate) struct Placed {
-    key: u64,
+    pub key: u64,
     frame: Frame,
 }
 
@@ -242,7 +242,7 @@ impl FrameRule {
     }
 
     /// What tells this rule's frames from another's.
-    fn key(&self) -> u64 {
+    pub(crate) fn key(&self) -> u64 {
         match self {
             Self::Identity => 0,
             Self::Linear(linear) => linear.key(),

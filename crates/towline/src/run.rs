@@ -192,6 +192,13 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
         self
     }
 
+    /// With so much time between two checkpoints; nothing for a second, or more where a checkpoint takes long.
+    #[must_use]
+    pub fn checkpoint_every(mut self, time: Option<Duration>) -> Self {
+        self.settings.checkpoint_every = time;
+        self
+    }
+
     /// What is run.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
@@ -212,6 +219,7 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
             manifest: self.manifest.clone(),
             tuning: self.settings.tuning.clone(),
             control,
+            checkpoint_every: self.settings.checkpoint_every,
             watches: (0..chains).map(|_| Watch::new(limit)).collect(),
             failures: Failures::new(&self.folder),
         });

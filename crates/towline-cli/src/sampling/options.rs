@@ -63,6 +63,10 @@ pub struct SamplingOptions {
     #[arg(long, value_name = "T", value_parser = duration)]
     pub evaluation_limit: Option<Duration>,
 
+    /// Time between two checkpoints: what a killed run repeats at most [default: 1s]
+    #[arg(long, value_name = "T", value_parser = duration)]
+    pub checkpoint_every: Option<Duration>,
+
     /// Say nothing about progress
     #[arg(long, short)]
     pub quiet: bool,
@@ -100,6 +104,7 @@ impl SamplingOptions {
             cost: self.cost_ratio.map_or(Cost::Measured, Cost::Ratio),
             tuning,
             time_limit: self.time_limit,
+            checkpoint_every: self.checkpoint_every,
             stop,
             latent_every: self.thin_latents,
             on_failure: match self.failures {

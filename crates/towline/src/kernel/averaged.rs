@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AveragedDrag {
     paths: usize,
-    drag: Drag,
+    pub(super) drag: Drag,
 }
 
 impl AveragedDrag {

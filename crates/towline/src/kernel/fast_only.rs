@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub struct FastOnly {
     inner: FastMove,
     times: usize,
-    frame: FrameRule,
+    pub(super) frame: FrameRule,
 }
 
 impl FastOnly {

@@ -15,6 +15,7 @@ pub use joint::Joint;
 pub use single::Single;
 
 use crate::error::Error;
+use crate::frame::FrameRule;
 use crate::info::Info;
 use crate::rng::Rng;
 use crate::state::{State, Workspace};
@@ -115,6 +116,18 @@ impl Kernel {
             Self::Joint(_) | Self::Single(_) => None,
             Self::Cycle(kernels) => kernels.iter().find_map(Self::needs_gradient),
             Self::Mix(parts) => parts.iter().find_map(|(_, k)| k.needs_gradient()),
+        }
+    }
+
+    /// The frames in which anything in here moves.
+    pub(crate) fn frame_rules(&self) -> Vec<&FrameRule> {
+        match self {
+            Self::Drag(kernel) => vec![&kernel.frame],
+            Self::AveragedDrag(kernel) => vec![&kernel.drag.frame],
+            Self::FastOnly(kernel) => vec![&kernel.frame],
+            Self::Joint(_) | Self::Single(_) => Vec::new(),
+            Self::Cycle(kernels) => kernels.iter().flat_map(Self::frame_rules).collect(),
+            Self::Mix(parts) => parts.iter().flat_map(|(_, k)| k.frame_rules()).collect(),
         }
     }
 

@@ -18,7 +18,7 @@ use crate::tuning::Tuning;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What all chains of a run are told. Whoever makes one holds the run directory's [`Lock`](crate::store::Lock)
 /// for as long as chains run, and has written the manifest.
@@ -32,6 +32,8 @@ pub struct Job {
     pub tuning: Option<Tuning>,
     /// Whether to go on.
     pub control: Control,
+    /// The time between two checkpoints; nothing for what suits.
+    pub checkpoint_every: Option<Duration>,
     /// What is seen of each chain.
     pub watches: Vec<Watch>,
     /// The log of failures.

@@ -263,7 +263,7 @@ impl<'a> Ledger<'a> {
             begun: now,
             rested: Duration::ZERO,
             committed: now,
-            pause: BETWEEN,
+            pause: job.checkpoint_every.unwrap_or(BETWEEN),
         })
     }
 
@@ -325,7 +325,8 @@ impl<'a> Ledger<'a> {
         self.checkpoint.write(&self.job.folder)?;
         self.show(Phase::Sampling, true);
         self.committed = Instant::now();
-        self.pause = BETWEEN.max((self.committed - begun) * SHARE);
+        let suitable = BETWEEN.max((self.committed - begun) * SHARE);
+        self.pause = self.job.checkpoint_every.unwrap_or(suitable);
         Ok(())
     }
 

@@ -26,6 +26,8 @@ pub struct Settings {
     pub tuning: Option<Tuning>,
     /// How long to run, at most.
     pub time_limit: Option<Duration>,
+    /// The time between two checkpoints; nothing for a second, or more where a checkpoint takes long.
+    pub checkpoint_every: Option<Duration>,
     /// What to stop at before all draws are made.
     pub stop: Option<StopTarget>,
     /// Latents are stored once in so many draws.
@@ -69,6 +71,7 @@ impl Default for Settings {
             cost: Cost::Measured,
             tuning: None,
             time_limit: None,
+            checkpoint_every: None,
             stop: None,
             latent_every: 1,
             on_failure: OnFailure::End,
@@ -154,6 +157,7 @@ impl Settings {
             cost: cost_ratio.map_or(Cost::Measured, Cost::Ratio),
             tuning: manifest.tuning.clone().filter(|_| tuning_given),
             time_limit: None,
+            checkpoint_every: None,
             stop: stop_rhat
                 .zip(stop_ess)
                 .map(|(rhat, ess)| StopTarget { rhat, ess }),
