@@ -7,7 +7,7 @@ help:
 
 ## test       format, lints, docs and all tests: what CI runs
 test:
-	@command -v chromium >/dev/null || apt-get install --yes --no-install-recommends chromium || echo 'no Chromium: the report is not tested in a browser'
+	@command -v chromium >/dev/null || (apt-get update && apt-get install --yes --no-install-recommends chromium) || echo 'no Chromium: the report is not tested in a browser'
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
@@ -32,3 +32,4 @@ test-long:
 # For this machine alone, as the C program is: hence a target directory of its own.
 bench:
 	RUSTFLAGS="-C target-cpu=native" cargo run --release --package towline-bench --target-dir target/bench-native
+	RUSTFLAGS="-C target-cpu=native" cargo run --release --package towline-bench --target-dir target/bench-native -- sleeping
