@@ -4,3 +4,13 @@
 //! parameters x are slow (a new x means a new factorisation), the latent y are fast.
 
 #![deny(missing_docs)]
+
+mod error;
+mod formula;
+mod nearest;
+mod rank;
+mod table;
+
+pub use error::Error;
+pub use formula::{SyntaxError, check_formula};
+pub use table::Table;
