@@ -9,8 +9,13 @@ mod error;
 mod formula;
 mod nearest;
 mod rank;
+mod spec;
 mod table;
 
 pub use error::Error;
 pub use formula::{SyntaxError, check_formula};
+pub use spec::{
+    CovarianceTree, DataSpec, DistanceKind, FamilyKind, GpSpec, KernelKind, KernelSpec, Link,
+    MissingRule, ModelFile, PriorTexts,
+};
 pub use table::Table;
