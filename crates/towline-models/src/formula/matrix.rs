@@ -210,8 +210,8 @@ pub(crate) struct Matrix {
     means: Vec<f64>,
 }
 
-/// The name of the intercept, as in R.
-pub(crate) const INTERCEPT: &str = "(Intercept)";
+/// The name of the intercept: R's without its brackets, which programs that read draws would stumble over.
+pub(crate) const INTERCEPT: &str = "Intercept";
 
 impl Matrix {
     pub fn compile(terms: &Terms, context: Context) -> Result<Self, Error> {
@@ -382,26 +382,26 @@ mod tests {
     #[test]
     fn factors_are_coded_and_named_as_in_r() {
         let (names, values) = matrix("~ x + a").unwrap();
-        assert_eq!(names, ["(Intercept)", "x", "av", "aw"]);
+        assert_eq!(names, ["Intercept", "x", "av", "aw"]);
         assert_eq!(values[2], [0.0, 1.0, 0.0, 0.0]);
         let (names, _) = matrix("~ 0 + a").unwrap();
         assert_eq!(names, ["au", "av", "aw"]);
         let (names, _) = matrix("~ a*b").unwrap();
-        assert_eq!(names, ["(Intercept)", "av", "aw", "bq", "av:bq", "aw:bq"]);
+        assert_eq!(names, ["Intercept", "av", "aw", "bq", "av:bq", "aw:bq"]);
         let (names, _) = matrix("~ factor(n)").unwrap();
-        assert_eq!(names, ["(Intercept)", "factor(n)2", "factor(n)3"]);
+        assert_eq!(names, ["Intercept", "factor(n)2", "factor(n)3"]);
         let (names, _) = matrix("~ 0 + a + b").unwrap();
         assert_eq!(names, ["au", "av", "aw", "bq"]);
         let (names, _) = matrix("~ 0 + x + a").unwrap();
         assert_eq!(names, ["x", "au", "av", "aw"]);
         let (names, _) = matrix("~ a:x").unwrap();
-        assert_eq!(names, ["(Intercept)", "au:x", "av:x", "aw:x"]);
+        assert_eq!(names, ["Intercept", "au:x", "av:x", "aw:x"]);
     }
 
     #[test]
     fn interactions_multiply() {
         let (names, values) = matrix("~ x*b").unwrap();
-        assert_eq!(names, ["(Intercept)", "x", "bq", "x:bq"]);
+        assert_eq!(names, ["Intercept", "x", "bq", "x:bq"]);
         assert_eq!(values[3], [0.0, 2.0, 0.0, 4.0]);
     }
 
