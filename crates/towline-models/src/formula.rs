@@ -11,12 +11,12 @@ mod parser;
 mod span;
 mod terms;
 
-pub(crate) use expression::{Context, Expression};
-pub(crate) use matrix::{Factor, Matrix, Variable};
+pub(crate) use expression::{Context, Expression, deviation, mean, names};
+pub(crate) use matrix::{Factor, INTERCEPT, Matrix};
 pub(crate) use parser::{Kind, Node, Operator, parse};
-pub(crate) use span::Span;
+
 pub use span::SyntaxError;
-pub(crate) use terms::{Formula, Grouping, Response};
+pub(crate) use terms::{Formula, Response};
 
 #[cfg(test)]
 mod fuzz;

@@ -5,17 +5,27 @@
 
 #![deny(missing_docs)]
 
+mod covariance;
+mod defaults;
+mod distance;
 mod error;
+mod family;
 mod formula;
 mod nearest;
+mod parameter;
 mod rank;
+mod resolve;
 mod spec;
 mod table;
+mod triangle;
+mod vector;
 
+pub use covariance::{Covariance, Places, Shape};
+pub use distance::{Distance, EARTH_RADIUS, great_circle};
 pub use error::Error;
+pub use family::Family;
 pub use formula::{SyntaxError, check_formula};
-pub use spec::{
-    CovarianceTree, DataSpec, DistanceKind, FamilyKind, GpSpec, KernelKind, KernelSpec, Link,
-    MissingRule, ModelFile, PriorTexts,
-};
+pub use parameter::{Parameter, Value};
+pub use resolve::{Chosen, Effect, Groups, ModelParts, NewGroups, NewRows, ProcessPart, Resolved};
+pub use spec::{DataSpec, FamilyKind, GpSpec, Link, MissingRule, ModelFile, PriorTexts};
 pub use table::Table;

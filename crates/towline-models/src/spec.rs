@@ -4,11 +4,11 @@ mod covariance;
 mod family;
 mod priors;
 
-pub(crate) use covariance::parse_covariance;
-pub use covariance::{CovarianceTree, KernelKind, KernelSpec};
+pub(crate) use covariance::{CovarianceTree, Given, KernelKind, KernelSpec, parse_covariance};
 pub use family::{FamilyKind, Link};
 pub use priors::PriorTexts;
 
+use crate::distance::Distance;
 use crate::error::Error;
 use crate::nearest::did_you_mean;
 use serde::{Deserialize, Serialize};
@@ -113,7 +113,7 @@ pub struct GpSpec {
     pub covariance: String,
     /// How far apart two points are.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub distance: DistanceKind,
+    pub distance: Distance,
     /// What is added to the diagonal for the sake of the factorisation alone.
     #[serde(default = "default_jitter")]
     pub jitter: f64,
@@ -126,17 +126,6 @@ pub struct GpSpec {
     pub standardise: bool,
 }
 
-/// How far apart two points are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DistanceKind {
-    /// The straight line, in the units of the inputs.
-    #[default]
-    Euclidean,
-    /// Along the surface of the Earth, in km, between longitudes and latitudes in degrees.
-    GreatCircle,
-}
-
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -146,9 +135,9 @@ pub(crate) fn default_covariance() -> String {
     "matern32".into()
 }
 
-/// Small beside any variance on a link scale, large beside rounding.
+/// Small beside any variance on a link scale, large beside rounding even for the smoothest covariances.
 pub(crate) fn default_jitter() -> f64 {
-    1e-8
+    1e-6
 }
 
 impl GpSpec {
@@ -158,7 +147,7 @@ impl GpSpec {
             name: None,
             inputs,
             covariance: default_covariance(),
-            distance: DistanceKind::default(),
+            distance: Distance::default(),
             jitter: default_jitter(),
             standardise: false,
         }
@@ -248,11 +237,11 @@ mod tests {
 
     #[test]
     fn priors_may_be_nested_or_quoted_and_must_be_text() {
-        let text = "family = \"poisson\"\n[data]\nfile = \"d.csv\"\n[priors]\nsd.district = \"exponential(1)\"\n\
-                    \"beta.I(age^2)\" = \"normal(0, 1)\"\n";
+        let text = "family = \"poisson\"\n[data]\nfile = \"d.csv\"\n[priors]\nsd_district = \"exponential(1)\"\n\
+                    \"beta_I(age^2)\" = \"normal(0, 1)\"\n";
         let model = ModelFile::parse("m.toml", text).unwrap();
-        assert_eq!(model.priors.get("sd.district"), Some("exponential(1)"));
-        assert_eq!(model.priors.get("beta.I(age^2)"), Some("normal(0, 1)"));
+        assert_eq!(model.priors.get("sd_district"), Some("exponential(1)"));
+        assert_eq!(model.priors.get("beta_I(age^2)"), Some("normal(0, 1)"));
         let text = error("family = \"poisson\"\n[data]\nfile = \"d.csv\"\n[priors]\nsd = 3\n");
         assert!(
             text.contains("sd") && text.contains("normal(0, 5)"),

@@ -85,6 +85,14 @@ pub enum Error {
         /// Which move.
         what: &'static str,
     },
+    /// A prior that cannot be, or text that is no prior.
+    #[error("the prior `{prior}` cannot be used: {reason}")]
+    Prior {
+        /// The prior as it was written.
+        prior: String,
+        /// What is wrong with it, and what to write instead.
+        reason: String,
+    },
     /// Another chain of the run has ended, so that nothing more can be learned together.
     #[error("another chain of the run ended: {0}")]
     Exchange(String),

@@ -92,6 +92,7 @@ mod laplace;
 mod model;
 mod moves;
 mod path;
+mod prior;
 mod proposal;
 mod refine;
 mod rng;
@@ -118,6 +119,7 @@ pub use model::{Column, Model, Role};
 pub use moves::{
     Coordinate, CrankNicolson, EllipticalSlice, FastMove, Hmc, NestedDrag, RandomWalk, Slice,
 };
+pub use prior::Prior;
 pub use proposal::SlowProposal;
 pub use rng::Rng;
 pub use surrogate::{Kind, Quality, Surrogate, Visit};

@@ -81,6 +81,11 @@ impl Expression {
         &self.name
     }
 
+    /// Whether a table has all its columns.
+    pub fn is_in(&self, table: &Table) -> bool {
+        self.tree.is_in(table)
+    }
+
     /// Its value in every row; each is a finite number.
     pub fn values(&self, table: &Table) -> Result<Vec<f64>, Error> {
         let values = self.tree.values(table)?;
@@ -113,6 +118,15 @@ impl Expression {
 }
 
 impl Tree {
+    fn is_in(&self, table: &Table) -> bool {
+        match self {
+            Self::Constant(_) => true,
+            Self::Column(column) | Self::Is { column, .. } => table.has(column),
+            Self::Affine { inside, .. } | Self::Apply(_, inside) => inside.is_in(table),
+            Self::Fold(_, parts) => parts.iter().all(|part| part.is_in(table)),
+        }
+    }
+
     fn values(&self, table: &Table) -> Result<Vec<f64>, Error> {
         Ok(match self {
             Self::Constant(value) => vec![*value; table.rows()],

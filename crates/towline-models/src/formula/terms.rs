@@ -1,7 +1,7 @@
 //! What a formula means for a model: response, terms, offsets, random effects.
 
 use super::parser::{Kind, Node, Operator, parse};
-use super::span::{Span, SyntaxError};
+use super::span::SyntaxError;
 
 /// More terms than any design written by a person; `(a+b+…)^9` reaches it before memory ends.
 const MOST: usize = 2000;
@@ -46,7 +46,6 @@ pub(crate) struct Grouping {
     /// The columns whose combinations are the groups.
     pub by: Vec<Node>,
     pub correlated: bool,
-    pub span: Span,
 }
 
 impl Formula {
@@ -365,7 +364,6 @@ impl Reader<'_> {
                 effects: effects.clone(),
                 by,
                 correlated: operator == Operator::Bar,
-                span: node.span,
             });
         }
         Ok(())

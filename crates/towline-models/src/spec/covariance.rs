@@ -10,7 +10,7 @@ use crate::nearest::did_you_mean;
 
 /// A covariance function by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KernelKind {
+pub(crate) enum KernelKind {
     /// exp(−d²/2ℓ²).
     SquaredExponential,
     /// exp(−d/ℓ), the exponential.
@@ -21,7 +21,7 @@ pub enum KernelKind {
     Matern52,
     /// exp(−(d/ℓ)^power).
     PoweredExponential,
-    /// (1 + d²/(2 shape ℓ²))^−shape.
+    /// (1 + d²/(2 mix ℓ²))^−mix.
     RationalQuadratic,
     /// The inner product of the inputs.
     Linear,
@@ -40,20 +40,20 @@ pub(crate) enum Given {
 
 /// A covariance function with what is known of its parameters.
 #[derive(Debug, Clone, PartialEq)]
-pub struct KernelSpec {
+pub(crate) struct KernelSpec {
     /// Which.
     pub kind: KernelKind,
     /// Whether every input has a length scale of its own.
     pub ard: bool,
     /// The inputs it looks at, by their places among the process's.
     pub inputs: Vec<usize>,
-    /// `sd`, `length`, `shape`, `power`, in this order, those that the function has.
+    /// `sd`, `length`, `mix`, `power`, in this order, those that the function has.
     pub(crate) parameters: Vec<(&'static str, Given)>,
 }
 
 /// Sums and products of covariance functions.
 #[derive(Debug, Clone, PartialEq)]
-pub enum CovarianceTree {
+pub(crate) enum CovarianceTree {
     /// One function.
     Kernel(KernelSpec),
     /// A sum.
@@ -96,11 +96,12 @@ impl KernelKind {
         match self {
             Self::Constant | Self::Nugget | Self::Linear => &["sd"],
             Self::PoweredExponential => &["sd", "length", "power"],
-            Self::RationalQuadratic => &["sd", "length", "shape"],
+            Self::RationalQuadratic => &["sd", "length", "mix"],
             _ => &["sd", "length"],
         }
     }
 
+    #[allow(dead_code)]
     /// Whether distances by other rules than the straight line make sense.
     pub(crate) fn needs_coordinates(self) -> bool {
         matches!(self, Self::Linear)
@@ -205,7 +206,9 @@ impl Reader<'_> {
                     self.fix(&mut spec, parameter, *number, value)?;
                 }
                 _ => {
-                    return Err(self.error("a number or the name of an input is needed here", value));
+                    return Err(
+                        self.error("a number or the name of an input is needed here", value)
+                    );
                 }
             }
         }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Priors by the names of parameters. Nested tables and quoted keys are the same: `sd.district` and `"sd.district"`.
+/// Priors by the names of parameters. Nested tables are joined: `sd.district` and `sd_district` are the same.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "toml::Table", into = "BTreeMap<String, String>")]
 pub struct PriorTexts(BTreeMap<String, String>);
@@ -55,7 +55,7 @@ fn flatten(
         let name = if prefix.is_empty() {
             key
         } else {
-            format!("{prefix}.{key}")
+            format!("{prefix}_{key}")
         };
         match value {
             toml::Value::String(text) => {

@@ -1,0 +1,153 @@
+//! Every covariance is symmetric, positive definite (with duplicates too) and what its formula says.
+
+use super::*;
+use crate::triangle::Triangle;
+
+fn places() -> Places {
+    let n = 40;
+    let mut coordinates: Vec<Vec<f64>> = (0..3)
+        .map(|k| {
+            (0..n)
+                .map(|i| ((i * (k + 3)) as f64 * 1.37).sin() * 2.0)
+                .collect()
+        })
+        .collect();
+    for c in &mut coordinates {
+        c[7] = c[3]; // the same place twice
+    }
+    Places::new(coordinates)
+}
+
+fn shapes() -> Vec<Shape> {
+    vec![
+        Shape::SquaredExponential,
+        Shape::Exponential,
+        Shape::Matern32,
+        Shape::Matern52,
+        Shape::PoweredExponential {
+            power: Value::Fixed(1.3),
+        },
+        Shape::RationalQuadratic {
+            mix: Value::Fixed(0.8),
+        },
+    ]
+}
+
+fn stationary(shape: Shape, ranges: &[f64], distance: Distance) -> Covariance {
+    Covariance::Stationary {
+        shape,
+        inputs: if distance == Distance::GreatCircle {
+            vec![0, 1]
+        } else {
+            vec![0, 1, 2]
+        },
+        distance,
+        sd: Value::Fixed(1.5),
+        ranges: ranges.iter().map(|r| Value::Fixed(*r)).collect(),
+    }
+}
+
+fn all() -> Vec<Covariance> {
+    let mut all: Vec<Covariance> = shapes()
+        .into_iter()
+        .flat_map(|s| {
+            [
+                stationary(s.clone(), &[0.9], Distance::Euclidean),
+                stationary(s.clone(), &[0.9, 2.0, 5.0], Distance::Euclidean),
+                // A squared exponential of great-circle distances is not positive definite on a sphere, but over a
+                // few degrees it is to rounding.
+                stationary(s, &[150.0], Distance::GreatCircle),
+            ]
+        })
+        .collect();
+    let linear = Covariance::Linear {
+        inputs: vec![0, 2],
+        sd: Value::Fixed(0.7),
+    };
+    let constant = Covariance::Constant {
+        sd: Value::Fixed(2.0),
+    };
+    let nugget = Covariance::Nugget {
+        sd: Value::Fixed(0.1),
+    };
+    all.push(Covariance::Sum(vec![
+        linear.clone(),
+        constant.clone(),
+        nugget.clone(),
+    ]));
+    all.push(Covariance::Product(vec![linear.clone(), all[0].clone()]));
+    all.push(Covariance::Sum(vec![
+        constant,
+        Covariance::Product(vec![all[1].clone(), linear]),
+        nugget,
+        all[4].clone(),
+    ]));
+    all
+}
+
+#[test]
+fn every_covariance_is_positive_definite_with_its_jitter_even_where_places_coincide() {
+    let places = places();
+    for covariance in all() {
+        let node = covariance.number(&mut Register::default(), &places);
+        let matrix = node.matrix(&places, &[], 1e-6);
+        assert!(
+            Triangle::root_of(matrix, places.len).is_some(),
+            "{covariance:?}"
+        );
+    }
+}
+
+#[test]
+fn a_column_for_another_place_is_the_column_of_the_same_place_without_its_nugget() {
+    let places = places();
+    for covariance in all() {
+        let node = covariance.number(&mut Register::default(), &places);
+        let matrix = node.matrix(&places, &[], 0.0);
+        let j = 11;
+        let mut column = vec![0.0; places.len];
+        let place = places.place(j);
+        node.column(
+            &places,
+            &[],
+            Column::Other(&place),
+            &mut column,
+            &mut Vec::new(),
+        );
+        for i in 0..places.len {
+            let own = matrix[i.min(j) * places.len + i.max(j)];
+            if i == j {
+                assert!((node.variance(&[], &place, true) - own).abs() < 1e-12);
+                assert!((node.variance(&[], &place, false) - column[i]).abs() < 1e-12);
+            } else {
+                assert!((column[i] - own).abs() < 1e-12, "{covariance:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn shapes_are_what_their_formulas_say() {
+    let places = Places::new(vec![vec![0.0, 1.2]]);
+    let r = 1.2f64 / 0.8;
+    let exact = [
+        (-0.5 * r * r).exp(),
+        (-r).exp(),
+        (1.0 + 3f64.sqrt() * r) * (-(3f64.sqrt()) * r).exp(),
+        (1.0 + 5f64.sqrt() * r + 5.0 / 3.0 * r * r) * (-(5f64.sqrt()) * r).exp(),
+        (-r.powf(1.3)).exp(),
+        (1.0 + r * r / 1.6).powf(-0.8),
+    ];
+    for (shape, rho) in shapes().into_iter().zip(exact) {
+        let covariance = Covariance::Stationary {
+            shape,
+            inputs: vec![0],
+            distance: Distance::Euclidean,
+            sd: Value::Fixed(3.0),
+            ranges: vec![Value::Fixed(0.8)],
+        };
+        let node = covariance.number(&mut Register::default(), &places);
+        let matrix = node.matrix(&places, &[], 0.0);
+        assert!((matrix[1] - 9.0 * rho).abs() < 1e-14 && matrix[0] == 9.0);
+    }
+}
