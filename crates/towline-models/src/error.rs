@@ -145,6 +145,9 @@ pub enum Error {
         /// What the family accepts.
         accepted: String,
     },
+    /// Parts that do not make a model together.
+    #[error("{0}")]
+    Model(String),
     /// Too many rows for dense matrices.
     #[error("{0}")]
     TooLarge(String),
@@ -180,6 +183,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Parts that do not make a model together.
+    pub(crate) fn model(reason: impl Into<String>) -> Self {
+        Self::Model(reason.into())
+    }
+
     /// A setting that makes no sense.
     pub(crate) fn setting(key: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Setting {

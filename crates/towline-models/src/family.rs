@@ -204,6 +204,15 @@ impl Likelihood {
         }
     }
 
+    /// The trials of each observation, where it has any.
+    pub fn trials(&self) -> Option<Vec<f64>> {
+        match self {
+            Self::Binomial(binomial) => Some(binomial.data().iter().map(|d| d[1]).collect()),
+            Self::Probit(probit) => Some(probit.data().iter().map(|d| d[1]).collect()),
+            _ => None,
+        }
+    }
+
     /// What a value of the parameter makes of itself.
     pub fn settle(&self, parameter: f64) -> Settled {
         Settled {

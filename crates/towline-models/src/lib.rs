@@ -7,25 +7,34 @@
 
 mod covariance;
 mod defaults;
+mod dense;
 mod distance;
 mod error;
 mod family;
+mod fixed;
 mod formula;
+mod latent;
 mod nearest;
+mod newton;
 mod parameter;
 mod rank;
 mod resolve;
+mod sparse;
 mod spec;
 mod table;
 mod triangle;
 mod vector;
 
 pub use covariance::{Covariance, Places, Shape};
+pub use dense::{DEFAULT_JITTER, Process};
 pub use distance::{Distance, EARTH_RADIUS, great_circle};
 pub use error::Error;
 pub use family::Family;
+pub use fixed::Fixed;
 pub use formula::{SyntaxError, check_formula};
+pub use latent::{Builder, Cache, Data, LatentGaussian};
 pub use parameter::{Parameter, Value};
-pub use resolve::{Chosen, Effect, Groups, ModelParts, NewGroups, NewRows, ProcessPart, Resolved};
+pub use resolve::{Chosen, ModelParts, NewGroups, NewRows, Resolved};
+pub use sparse::Grouping;
 pub use spec::{DataSpec, FamilyKind, GpSpec, Link, MissingRule, ModelFile, PriorTexts};
 pub use table::Table;

@@ -10,13 +10,16 @@ mod separable;
 mod tests;
 
 pub use design::{NewGroups, NewRows};
-pub use parts::{Chosen, Effect, Groups, ModelParts, ProcessPart};
+pub use parts::{Chosen, ModelParts};
 
 use crate::defaults::{self, Unit};
 use crate::error::Error;
+use crate::fixed::Fixed;
 use crate::formula::{Context, Expression, Factor, Formula, INTERCEPT, Matrix, names, parse};
+use crate::latent::Data;
 use crate::parameter::Value;
 use crate::rank::refuse_collinear;
+use crate::sparse::Grouping;
 use crate::spec::{FamilyKind, MissingRule, ModelFile};
 use crate::table::Table;
 use design::{Design, GroupDesign};
@@ -111,7 +114,7 @@ impl Resolved {
             separable::note(&observed.values, &columns, design.fixed.names(), &mut notes);
         }
         let mut chooser = Chooser::new(&model.priors);
-        let effects = effects(&design.fixed, columns, unit, &mut chooser)?;
+        let fixed = effects(&design.fixed, columns, unit, &mut chooser)?;
         let groupings = groupings(&design.groups, table, unit, &mut chooser)?;
         let process =
             process::resolve(model, &design.inputs, table, unit, &mut chooser, &mut notes)?;
@@ -130,12 +133,18 @@ impl Resolved {
         let chosen = chooser.finish()?;
         Ok(Self {
             parts: ModelParts {
-                family: response::family(model)?,
-                response: observed.values,
-                trials: observed.trials,
+                data: Data {
+                    family: response::family(model)?,
+                    response: observed.values,
+                    trials: observed.trials,
+                    offset: Some(offset),
+                    classes: match model.family {
+                        FamilyKind::Softmax => observed.classes.len(),
+                        _ => 1,
+                    },
+                },
                 classes: observed.classes,
-                offset,
-                effects,
+                fixed,
                 groupings,
                 process,
                 parameter,
@@ -289,9 +298,9 @@ fn effects(
     columns: Vec<Vec<f64>>,
     unit: Unit,
     chooser: &mut Chooser,
-) -> Result<Vec<Effect>, Error> {
+) -> Result<Fixed, Error> {
     let names: Vec<&str> = matrix.names().collect();
-    let mut effects = Vec::new();
+    let mut fixed = Fixed::default();
     for (k, name) in names.iter().enumerate() {
         let specific = format!("beta_{name}");
         let (keys, default) = if *name == INTERCEPT {
@@ -306,14 +315,9 @@ fn effects(
             (vec![specific.as_str(), "beta"], default)
         };
         let (mean, sd) = chooser.normal(name, &keys, default)?;
-        effects.push(Effect {
-            name: (*name).into(),
-            column: columns[k].clone(),
-            mean,
-            sd,
-        });
+        fixed = fixed.with(*name, columns[k].clone(), mean, sd);
     }
-    Ok(effects)
+    Ok(fixed)
 }
 
 fn groupings(
@@ -321,8 +325,8 @@ fn groupings(
     table: &Table,
     unit: Unit,
     chooser: &mut Chooser,
-) -> Result<Vec<Groups>, Error> {
-    let mut groupings: Vec<Groups> = Vec::new();
+) -> Result<Vec<Grouping>, Error> {
+    let mut groupings: Vec<Grouping> = Vec::new();
     for design in designs {
         let name = design.factor.name.trim_end_matches("()").to_string();
         if groupings.iter().any(|other| other.name == name) {
@@ -348,7 +352,7 @@ fn groupings(
         let correlation = correlated
             .then(|| chooser.correlation(&format!("cor_{name}")))
             .transpose()?;
-        groupings.push(Groups {
+        groupings.push(Grouping {
             group: design.factor.known_codes(table)?,
             levels: design.factor.levels.clone(),
             name,

@@ -137,7 +137,7 @@ pub(crate) fn default_covariance() -> String {
 
 /// Small beside any variance on a link scale, large beside rounding even for the smoothest covariances.
 pub(crate) fn default_jitter() -> f64 {
-    1e-6
+    crate::dense::DEFAULT_JITTER
 }
 
 impl GpSpec {

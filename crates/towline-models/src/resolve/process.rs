@@ -1,9 +1,9 @@
 //! The Gaussian processes of a model as one: their covariances add up over all their inputs.
 
-use super::parts::ProcessPart;
 use super::prior::Chooser;
 use crate::covariance::{Covariance, Places, Shape};
 use crate::defaults::{self, Unit};
+use crate::dense::Process;
 use crate::distance::{Distance, great_circle};
 use crate::error::Error;
 use crate::formula::{Context, Expression, parse};
@@ -58,7 +58,7 @@ pub(super) fn resolve(
     unit: Unit,
     chooser: &mut Chooser,
     notes: &mut Vec<String>,
-) -> Result<Option<ProcessPart>, Error> {
+) -> Result<Option<Process>, Error> {
     if model.gp.is_empty() {
         return Ok(None);
     }
@@ -110,7 +110,7 @@ pub(super) fn resolve(
         ));
     }
     let jitter = model.gp.iter().map(|gp| gp.jitter).sum();
-    Ok(Some(ProcessPart {
+    Ok(Some(Process {
         covariance: match parts.len() {
             1 => parts.remove(0),
             _ => Covariance::Sum(parts),

@@ -38,7 +38,7 @@ fn missing_values_are_refused_by_line_or_dropped_on_request() {
         "family = \"poisson\"\nformula = \"y ~ x\"\n[data]\nfile = \"d.csv\"\nmissing = \"drop\"";
     let resolved = resolve(drop, data).unwrap();
     // Line 2 lacks a value only where the model does not look.
-    assert_eq!(resolved.parts.response, [1.0, 2.0, 5.0]);
+    assert_eq!(resolved.parts.data.response, [1.0, 2.0, 5.0]);
     assert!(
         resolved.notes[0].contains("1 of 4 rows"),
         "{:?}",
@@ -240,7 +240,7 @@ fn a_response_of_text_needs_to_know_what_counts_as_one() {
     let given =
         "family = \"bernoulli\"\nformula = \"y ~ 1\"\n[data]\nfile = \"d.csv\"\nsuccess = \"yes\"";
     let resolved = resolve(given, data).unwrap();
-    assert_eq!(resolved.parts.response, [0.0, 1.0, 0.0]);
+    assert_eq!(resolved.parts.data.response, [0.0, 1.0, 0.0]);
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn the_most_particular_prior_wins() {
                 beta = \"normal(0, 5)\"\nx = \"normal(0, 1)\"\nsd = \"exponential(1)\"\nsd_g_x = \"exponential(2)\"\n\
                 cor_g = \"lkj(3)\"";
     let parts = resolve(text, COUNTS).unwrap().parts;
-    assert_eq!((parts.effects[0].sd, parts.effects[1].sd), (5.0, 1.0));
+    assert_eq!(parts.fixed.sds, [5.0, 1.0]);
     let rate = |value: &Value| match value {
         Value::Free(parameter) => parameter.prior,
         Value::Fixed(_) => panic!(),
@@ -353,9 +353,9 @@ fn every_example_resolves_to_the_sizes_of_its_data() {
             .sum();
         assert_eq!(
             (
-                parts.family,
-                parts.response.len(),
-                parts.effects.len(),
+                parts.data.family,
+                parts.data.response.len(),
+                parts.fixed.len(),
                 places + groups
             ),
             (family, rows, fixed, latent),
@@ -383,9 +383,8 @@ fn the_covariates_of_epil_are_those_of_the_reference() {
         .map(|(b, t)| (b / 4.0).ln() * t)
         .collect();
     let mean = product.iter().sum::<f64>() / product.len() as f64;
-    let names: Vec<&str> = parts.effects.iter().map(|e| e.name.as_str()).collect();
     assert_eq!(
-        names,
+        parts.fixed.names,
         [
             "Intercept",
             "log(base/4)",
@@ -395,13 +394,9 @@ fn the_covariates_of_epil_are_those_of_the_reference() {
             "log(base/4):trtprogabide"
         ]
     );
-    for (ours, theirs) in parts.effects[5].column.iter().zip(&product) {
+    for (ours, theirs) in parts.fixed.columns[5].iter().zip(&product) {
         assert!((ours - (theirs - mean)).abs() < 1e-12);
     }
-    assert!(
-        parts
-            .effects
-            .iter()
-            .all(|effect| effect.sd == 100.0 && effect.mean == 0.0)
-    );
+    assert!(parts.fixed.sds.iter().all(|sd| *sd == 100.0));
+    assert!(parts.fixed.means.iter().all(|mean| *mean == 0.0));
 }

@@ -1,0 +1,261 @@
+//! The model itself: data, effects and priors put together, as a target that finds its own frames.
+
+mod build;
+mod report;
+
+pub use build::{Builder, Data};
+
+use crate::dense::{Dense, DenseAt, DenseSystem};
+use crate::family::{Family, Likelihood, Settled};
+use crate::fixed::Fixed;
+use crate::newton::{self, System};
+use crate::parameter::{Slow, Source};
+use crate::sparse::{Sparse, SparseAt, SparseSystem};
+use crate::vector::square;
+use towline::{ModelError, OwnFrame, Scratch, Target};
+
+/// A latent Gaussian model: y standard normal, η = A(x) y + offset, data given η from a family.
+///
+/// The slow variables x are the parameters of covariances and of the family, on unbounded scales; the fast ones y
+/// are coefficients and latent values, standardised. See [`Builder`] for how to make one.
+#[derive(Debug, Clone)]
+pub struct LatentGaussian {
+    pub(crate) family: Family,
+    pub(crate) likelihood: Likelihood,
+    pub(crate) response: Vec<f64>,
+    pub(crate) fixed: Fixed,
+    /// Class by class: the offset of each observation, and what the prior means of coefficients add.
+    pub(crate) offset: Vec<f64>,
+    pub(crate) latent: Latent,
+    pub(crate) slow: Vec<Slow>,
+    pub(crate) family_parameter: Source,
+    /// The names of groups or places, for reports.
+    pub(crate) labels: Vec<Labels>,
+    pub(crate) settings: Vec<(String, String)>,
+}
+
+/// What names the latent values of one term.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Labels {
+    pub name: String,
+    pub levels: Vec<String>,
+    pub effects: Vec<String>,
+}
+
+/// How η depends on y.
+#[derive(Debug, Clone)]
+pub(crate) enum Latent {
+    Dense(Dense),
+    Sparse(Sparse),
+}
+
+/// What the slow computation leaves behind.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    /// The slow parameters on the user's scale.
+    pub(crate) values: Vec<f64>,
+    /// The log prior of x.
+    base: f64,
+    settled: Settled,
+    pub(crate) at: At,
+}
+
+/// The part of it that η needs.
+#[derive(Debug, Clone)]
+pub(crate) enum At {
+    Dense(DenseAt),
+    Sparse(SparseAt),
+}
+
+/// Runs `$body` with the system at this x, whichever it is.
+macro_rules! with_system {
+    ($model:expr, $cache:expr, $system:ident => $body:expr) => {
+        match (&$model.latent, &$cache.at) {
+            (Latent::Dense(dense), At::Dense(at)) => {
+                let $system = DenseSystem { dense, at };
+                $body
+            }
+            (Latent::Sparse(sparse), At::Sparse(at)) => {
+                let $system = SparseSystem { sparse, at };
+                $body
+            }
+            _ => unreachable!("a cache belongs to the model that made it"),
+        }
+    };
+}
+
+impl LatentGaussian {
+    /// The number of slow variables.
+    pub fn slow_dim(&self) -> usize {
+        self.slow.len()
+    }
+
+    /// The number of fast variables.
+    pub fn fast_dim(&self) -> usize {
+        match &self.latent {
+            Latent::Dense(dense) => dense.block() * dense.classes,
+            Latent::Sparse(sparse) => sparse.border() + sparse.effects,
+        }
+    }
+
+    /// The slow parameters' names, in the order of x.
+    pub fn slow_names(&self) -> impl Iterator<Item = &str> {
+        self.slow.iter().map(|s| s.name.as_str())
+    }
+
+    /// The family of the data.
+    pub fn family(&self) -> Family {
+        self.family
+    }
+
+    /// The observed response.
+    pub fn response(&self) -> &[f64] {
+        &self.response
+    }
+
+    /// eta = A y + offset.
+    pub(crate) fn eta(&self, cache: &Cache, y: &[f64], eta: &mut [f64], spare: &mut [f64]) {
+        with_system!(self, cache, system => system.push(y, eta, spare));
+        for (e, o) in eta.iter_mut().zip(&self.offset) {
+            *e += o;
+        }
+    }
+
+    fn spare(&self) -> usize {
+        match &self.latent {
+            Latent::Dense(dense) => dense.batch_spare(1),
+            Latent::Sparse(sparse) => {
+                let sizes = sparse.terms.iter().map(|t| t.groups * t.width);
+                sizes.max().unwrap_or(0)
+            }
+        }
+    }
+
+    /// The log density from η.
+    fn finish(&self, cache: &Cache, y: &[f64], eta: &[f64]) -> f64 {
+        let value = cache.base - 0.5 * square(y) + self.likelihood.log_p(eta, cache.settled);
+        // Overflow far out: no mass there.
+        if value.is_nan() {
+            f64::NEG_INFINITY
+        } else {
+            value
+        }
+    }
+
+    /// A parameter vector, fast variables and data drawn from the prior: for calibration.
+    pub fn simulate(
+        &self,
+        rng: &mut towline::Rng,
+    ) -> Result<(Vec<f64>, Vec<f64>, Self), ModelError> {
+        loop {
+            let x: Vec<f64> = self.slow.iter().map(|s| s.draw(rng)).collect();
+            let y: Vec<f64> = (0..self.fast_dim()).map(|_| rng.normal()).collect();
+            let Some(cache) = self.prepare(&x)? else {
+                continue;
+            };
+            let mut eta = vec![0.0; self.offset.len()];
+            self.eta(&cache, &y, &mut eta, &mut vec![0.0; self.spare()]);
+            let response = self.likelihood.draw(&eta, cache.settled, rng);
+            let model = self.with_response(response);
+            return Ok((x, y, model));
+        }
+    }
+}
+
+impl Target for LatentGaussian {
+    type Cache = Cache;
+
+    fn prepare(&self, x: &[f64]) -> Result<Option<Cache>, ModelError> {
+        let values: Vec<f64> = self.slow.iter().zip(x).map(|(s, x)| s.value(*x)).collect();
+        let base: f64 = self.slow.iter().zip(x).map(|(s, x)| s.log_prior(*x)).sum();
+        // Overflow and underflow of a parameter: far outside what any prior allows.
+        let inside = self
+            .slow
+            .iter()
+            .zip(&values)
+            .all(|(s, v)| *v > s.lower && *v < s.upper);
+        if !(base.is_finite() && inside) {
+            return Ok(None);
+        }
+        let at = match &self.latent {
+            Latent::Dense(dense) => dense.prepare(&values).map(At::Dense),
+            Latent::Sparse(sparse) => Some(At::Sparse(sparse.prepare(&values))),
+        };
+        let settled = self.likelihood.settle(self.family_parameter.get(&values));
+        if settled.constant.is_nan() {
+            return Ok(None);
+        }
+        Ok(at.map(|at| Cache {
+            values,
+            base,
+            settled,
+            at,
+        }))
+    }
+
+    fn log_density(&self, cache: &Cache, y: &[f64]) -> f64 {
+        self.log_density_in(cache, y, &mut Scratch::default())
+    }
+
+    fn log_density_in(&self, cache: &Cache, y: &[f64], scratch: &mut Scratch) -> f64 {
+        let [eta, spare] = scratch.slices([self.offset.len(), self.spare()]);
+        self.eta(cache, y, eta, spare);
+        self.finish(cache, y, eta)
+    }
+
+    fn log_density_batch(&self, cache: &Cache, ys: &[f64], out: &mut [f64], scratch: &mut Scratch) {
+        let (dim, rows, count) = (self.fast_dim(), self.offset.len(), out.len());
+        let (Latent::Dense(dense), At::Dense(at)) = (&self.latent, &cache.at) else {
+            for (value, y) in out.iter_mut().zip(ys.chunks_exact(dim)) {
+                *value = self.log_density_in(cache, y, scratch);
+            }
+            return;
+        };
+        // The matrix is read once for all of them.
+        let [etas, spare] = scratch.slices([rows * count, dense.batch_spare(count)]);
+        dense.push_many(at, ys, etas, spare);
+        let parts = ys.chunks_exact(dim).zip(etas.chunks_exact_mut(rows));
+        for (value, (y, eta)) in out.iter_mut().zip(parts) {
+            for (e, o) in eta.iter_mut().zip(&self.offset) {
+                *e += o;
+            }
+            *value = self.finish(cache, y, eta);
+        }
+    }
+
+    fn gradient(
+        &self,
+        cache: &Cache,
+        y: &[f64],
+        gradient: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Option<f64> {
+        let rows = self.offset.len();
+        let [eta, slope, spare] = scratch.slices([rows, rows, self.spare()]);
+        self.eta(cache, y, eta, spare);
+        self.likelihood.slope(eta, cache.settled, slope);
+        with_system!(self, cache, system => system.pull(slope, gradient, spare));
+        for (g, v) in gradient.iter_mut().zip(y) {
+            *g -= v;
+        }
+        Some(self.finish(cache, y, eta))
+    }
+
+    fn has_own_frame(&self) -> bool {
+        true
+    }
+
+    fn own_frame(&self, cache: &Cache, hint: &[f64], _: &mut Scratch) -> Option<OwnFrame> {
+        with_system!(self, cache, system => newton::frame(
+            &system,
+            &self.likelihood,
+            cache.settled,
+            &self.offset,
+            cache.base,
+            hint,
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests;

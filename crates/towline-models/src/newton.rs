@@ -1,0 +1,196 @@
+//! The mode of the latent variables at one x, by Newton's method, and the frame there.
+//!
+//! The surface −½|y|² + log p(data | A y) is concave for every family here, so Newton's method with steps that are halved
+//! where they do not climb finds its top from anywhere. Close to it, a factorisation serves for several steps.
+
+use crate::family::{Likelihood, Settled};
+use crate::vector::{inner, square};
+use std::sync::Arc;
+use towline::{Frame, OwnFrame, Root, RootMap};
+
+/// A linear predictor η = A y, and systems with H = I + AᵀWA.
+pub(crate) trait System {
+    /// The factor with which a step is solved for: whatever is cheapest to make.
+    type Step;
+    /// The factor R of H = R Rᵀ.
+    type Root: RootMap + 'static;
+
+    /// The number of y.
+    fn dim(&self) -> usize;
+
+    /// eta = A y.
+    fn push(&self, y: &[f64], eta: &mut [f64], spare: &mut [f64]);
+
+    /// out = Aᵀ g.
+    fn pull(&self, g: &[f64], out: &mut [f64], spare: &mut [f64]);
+
+    /// How much working space push and pull need.
+    fn spare(&self) -> usize;
+
+    /// Prepares to solve with H.
+    fn step(&self, weights: &[f64]) -> Option<Self::Step>;
+
+    /// v becomes H⁻¹ v.
+    fn solve_step(&self, step: &Self::Step, v: &mut [f64], work: &mut Work);
+
+    /// R.
+    fn root(&self, weights: &[f64]) -> Option<Self::Root>;
+}
+
+/// Working space of a search.
+pub(crate) struct Work {
+    pub eta: Vec<f64>,
+    pub slope: Vec<f64>,
+    pub spare: Vec<f64>,
+    pub trial: Vec<f64>,
+}
+
+/// Steps of a search before it gives up; concave surfaces need ten.
+const MOST_STEPS: usize = 100;
+/// Halvings of one step before the search gives up.
+const MOST_HALVINGS: usize = 40;
+/// The squared length of a step (in conditional standard deviations) that is short enough to stop.
+const CLOSE: f64 = 1e-14;
+/// A step with an old factorisation must shorten the next to less than this, squared, for another to be worth trying.
+const SHRINKS: f64 = 0.09;
+/// Rounding of the height, relative to its size: what a climb may lose by it.
+const ROUNDING: f64 = 1e-13;
+
+/// The frame of the conditional at one x.
+///
+/// `offset` is added to the linear predictor, `base` to the log density.
+pub(crate) fn frame<S: System>(
+    system: &S,
+    likelihood: &Likelihood,
+    settled: Settled,
+    offset: &[f64],
+    base: f64,
+    hint: &[f64],
+) -> Option<OwnFrame> {
+    let (dim, rows) = (system.dim(), offset.len());
+    let classes = likelihood.classes();
+    let pairs = classes * (classes + 1) / 2;
+    let mut work = Work {
+        eta: vec![0.0; rows],
+        slope: vec![0.0; rows],
+        spare: vec![0.0; system.spare()],
+        trial: vec![0.0; rows],
+    };
+    let mut evaluations = 1;
+    let height = |y: &[f64], eta: &[f64]| likelihood.log_p(eta, settled) - 0.5 * square(y);
+    let place = |y: &[f64], work: &mut Work| {
+        system.push(y, &mut work.eta, &mut work.spare);
+        for (e, o) in work.eta.iter_mut().zip(offset) {
+            *e += o;
+        }
+    };
+
+    let mut y = vec![0.0; dim];
+    if hint.len() == dim && hint.iter().all(|v| v.is_finite()) {
+        y.copy_from_slice(hint);
+    }
+    place(&y, &mut work);
+    let mut value = height(&y, &work.eta);
+    // A hint that is far off can be worse than none.
+    let zero = likelihood.log_p(offset, settled);
+    if !(value.is_finite() && value >= zero) {
+        y.fill(0.0);
+        work.eta.copy_from_slice(offset);
+        value = zero;
+    }
+    if !value.is_finite() {
+        return None;
+    }
+    let mut gradient = vec![0.0; dim];
+    let mut direction = vec![0.0; dim];
+    let mut along = vec![0.0; rows];
+    let mut weights = vec![0.0; rows / classes * pairs];
+    let climb = |y: &[f64], gradient: &mut [f64], work: &mut Work| {
+        let Work {
+            eta, slope, spare, ..
+        } = work;
+        likelihood.slope(eta, settled, slope);
+        system.pull(slope, gradient, spare);
+        for (g, v) in gradient.iter_mut().zip(y) {
+            *g -= v;
+        }
+    };
+    climb(&y, &mut gradient, &mut work);
+    let (mut steps, mut converged) = (0, false);
+    'search: while steps < MOST_STEPS {
+        likelihood.weight(&work.eta, settled, &mut weights);
+        let factor = system.step(&weights)?;
+        let mut last = f64::INFINITY;
+        loop {
+            direction.copy_from_slice(&gradient);
+            system.solve_step(&factor, &mut direction, &mut work);
+            let squared = inner(&gradient, &direction);
+            if !squared.is_finite() {
+                return None;
+            }
+            if squared < CLOSE {
+                // The step is as good as the place it leads to: it is taken without another look.
+                for (v, d) in y.iter_mut().zip(&direction) {
+                    *v += d;
+                }
+                converged = true;
+                break 'search;
+            }
+            if squared > SHRINKS * last {
+                break; // a new factorisation
+            }
+            last = squared;
+            steps += 1;
+            system.push(&direction, &mut along, &mut work.spare);
+            let mut length = 1.0;
+            let mut climbed = false;
+            for _ in 0..MOST_HALVINGS {
+                for ((t, e), a) in work.trial.iter_mut().zip(&work.eta).zip(&along) {
+                    *t = e + length * a;
+                }
+                let half: f64 = 0.5
+                    * (square(&y)
+                        + 2.0 * length * inner(&y, &direction)
+                        + length * length * square(&direction));
+                let there = likelihood.log_p(&work.trial, settled) - half;
+                evaluations += 1;
+                if there >= value + 1e-4 * length * squared - ROUNDING * value.abs() {
+                    value = there;
+                    climbed = true;
+                    break;
+                }
+                length *= 0.5;
+            }
+            if !climbed {
+                return None;
+            }
+            for (v, d) in y.iter_mut().zip(&direction) {
+                *v += length * d;
+            }
+            std::mem::swap(&mut work.eta, &mut work.trial);
+            climb(&y, &mut gradient, &mut work);
+            evaluations += 2;
+            if length < 1.0 || steps >= MOST_STEPS {
+                break;
+            }
+        }
+    }
+    if !converged {
+        return None;
+    }
+    place(&y, &mut work);
+    let value = base + height(&y, &work.eta);
+    likelihood.weight(&work.eta, settled, &mut weights);
+    let root = system.root(&weights)?;
+    evaluations += 2;
+    let log_marginal = value + root.log_det();
+    let frame = Frame::Affine {
+        centre: y,
+        root: Root::Own(Arc::new(root)),
+    };
+    Some(OwnFrame {
+        frame,
+        log_marginal,
+        evaluations,
+    })
+}

@@ -1,0 +1,270 @@
+//! A sparse Cholesky factor: its pattern found once, its values at every x, half solves in place.
+
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::prelude::default;
+use faer::sparse::linalg::amd;
+use faer::sparse::linalg::cholesky::supernodal::SupernodalLltRef;
+use faer::sparse::linalg::cholesky::{
+    CholeskySymbolicParams, SymbolicCholesky, SymbolicCholeskyRaw, SymmetricOrdering,
+    factorize_symbolic_cholesky,
+};
+use faer::sparse::{SparseColMatRef, SymbolicSparseColMat, SymbolicSparseColMatRef};
+use faer::{Par, Side};
+use std::sync::Arc;
+
+/// The pattern of a symmetric matrix and of its factor.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    matrix: SymbolicSparseColMat<usize>,
+    symbolic: SymbolicCholesky<usize>,
+}
+
+/// A triangle's columns and rows from its entries (row, column), and the position of each entry.
+fn compressed(dim: usize, entries: &[[u32; 2]]) -> (Vec<usize>, Vec<usize>, Vec<u32>) {
+    let mut order: Vec<u32> = (0..entries.len() as u32).collect();
+    order.sort_unstable_by_key(|k| {
+        let [row, column] = entries[*k as usize];
+        (column, row)
+    });
+    let mut starts = vec![0; dim + 1];
+    let mut rows = Vec::with_capacity(entries.len());
+    let mut slots = vec![0; entries.len()];
+    for (position, k) in order.iter().enumerate() {
+        let [row, column] = entries[*k as usize];
+        rows.push(row as usize);
+        starts[column as usize + 1] = position + 1;
+        slots[*k as usize] = position as u32;
+    }
+    for j in 0..dim {
+        starts[j + 1] = starts[j + 1].max(starts[j]);
+    }
+    (starts, rows, slots)
+}
+
+impl Pattern {
+    /// An order of elimination that fills in little (approximate minimum degree): the new place of each variable.
+    pub fn least_fill(dim: usize, entries: &[[u32; 2]]) -> Vec<u32> {
+        let (starts, rows, _) = compressed(dim, entries);
+        let matrix = SymbolicSparseColMatRef::new_checked(dim, dim, &starts, None, &rows);
+        let (mut forward, mut inverse) = (vec![0usize; dim], vec![0usize; dim]);
+        let mut memory =
+            MemBuffer::new(amd::order_maybe_unsorted_scratch::<usize>(dim, rows.len()));
+        let done = amd::order_maybe_unsorted(
+            &mut forward,
+            &mut inverse,
+            matrix,
+            default(),
+            MemStack::new(&mut memory),
+        );
+        match done {
+            Ok(_) => inverse.into_iter().map(|k| k as u32).collect(),
+            Err(_) => (0..dim as u32).collect(),
+        }
+    }
+
+    /// From entries of the lower triangle, the diagonal among them; also the position of each entry.
+    pub fn new(dim: usize, entries: Vec<[u32; 2]>) -> (Self, Vec<u32>) {
+        // Without a reordering, faer reads the upper triangle.
+        let upper: Vec<[u32; 2]> = entries.into_iter().map(|[i, j]| [j, i]).collect();
+        let (starts, rows, slots) = compressed(dim, &upper);
+        let matrix = SymbolicSparseColMat::new_checked(dim, dim, starts, None, rows);
+        let symbolic = factorize_symbolic_cholesky(
+            matrix.as_ref(),
+            Side::Upper,
+            SymmetricOrdering::Identity,
+            CholeskySymbolicParams::default(),
+        )
+        .expect("a pattern that fits in memory has a factor");
+        (Self { matrix, symbolic }, slots)
+    }
+
+    /// The number of entries.
+    pub fn len(&self) -> usize {
+        self.matrix.row_idx().len()
+    }
+}
+
+/// F with F Fᵀ the matrix.
+#[derive(Debug)]
+pub(crate) struct SparseFactor {
+    pattern: Arc<Pattern>,
+    values: Vec<f64>,
+    log_det: f64,
+}
+
+impl SparseFactor {
+    /// `None` where the matrix is not positive definite.
+    pub fn new(pattern: Arc<Pattern>, matrix: &[f64]) -> Option<Self> {
+        let symbolic = &pattern.symbolic;
+        let mut values = vec![0.0; symbolic.len_val()];
+        if symbolic.nrows() > 0 {
+            let request = symbolic.factorize_numeric_llt_scratch::<f64>(Par::Seq, default());
+            let mut memory = MemBuffer::new(request);
+            symbolic
+                .factorize_numeric_llt(
+                    &mut values,
+                    SparseColMatRef::new(pattern.matrix.as_ref(), matrix),
+                    Side::Upper,
+                    default(),
+                    Par::Seq,
+                    MemStack::new(&mut memory),
+                    default(),
+                )
+                .ok()?;
+        }
+        let mut factor = Self {
+            pattern,
+            values,
+            log_det: 0.0,
+        };
+        let mut log_det = 0.0;
+        factor.columns(false, |_, diagonal, _, _| log_det += diagonal.ln());
+        factor.log_det = log_det;
+        log_det.is_finite().then_some(factor)
+    }
+
+    pub fn log_det(&self) -> f64 {
+        self.log_det
+    }
+
+    /// Calls `each` with every column in turn (or in reverse): its number, its diagonal, the rows below and their values.
+    #[inline(always)]
+    fn columns(&self, reverse: bool, mut each: impl FnMut(usize, f64, Rows, &[f64])) {
+        match self.pattern.symbolic.raw() {
+            SymbolicCholeskyRaw::Simplicial(symbolic) => {
+                let (starts, rows) = (symbolic.col_ptr(), symbolic.row_idx());
+                let dim = symbolic.nrows();
+                let mut one = |j: usize| {
+                    let (from, to) = (starts[j], starts[j + 1]);
+                    each(
+                        j,
+                        self.values[from],
+                        Rows::Listed(&rows[from + 1..to]),
+                        &self.values[from + 1..to],
+                    );
+                };
+                if reverse {
+                    (0..dim).rev().for_each(&mut one);
+                } else {
+                    (0..dim).for_each(&mut one);
+                }
+            }
+            SymbolicCholeskyRaw::Supernodal(symbolic) => {
+                let factor = SupernodalLltRef::new(symbolic, &self.values);
+                let mut one = |s: usize| {
+                    let node = factor.supernode(s);
+                    let (start, val, pattern) = (node.start(), node.val(), node.pattern());
+                    let size = val.ncols();
+                    let mut column = |j: usize| {
+                        let slice = val
+                            .col(j)
+                            .try_as_col_major()
+                            .expect("stored by columns")
+                            .as_slice();
+                        let inside = Rows::Node {
+                            first: start + j + 1,
+                            inside: size - j - 1,
+                            below: pattern,
+                        };
+                        each(start + j, slice[j], inside, &slice[j + 1..]);
+                    };
+                    if reverse {
+                        (0..size).rev().for_each(&mut column);
+                    } else {
+                        (0..size).for_each(&mut column);
+                    }
+                };
+                let nodes = symbolic.n_supernodes();
+                if reverse {
+                    (0..nodes).rev().for_each(&mut one);
+                } else {
+                    (0..nodes).for_each(&mut one);
+                }
+            }
+        }
+    }
+
+    /// v becomes F⁻¹ v.
+    pub fn solve(&self, v: &mut [f64]) {
+        self.columns(false, |j, diagonal, rows, values| {
+            v[j] /= diagonal;
+            let pivot = v[j];
+            rows.each(values, |i, value| v[i] -= value * pivot);
+        });
+    }
+
+    /// v becomes F⁻ᵀ v.
+    pub fn solve_transposed(&self, v: &mut [f64]) {
+        self.columns(true, |j, diagonal, rows, values| {
+            let mut sum = v[j];
+            rows.each(values, |i, value| sum -= value * v[i]);
+            v[j] = sum / diagonal;
+        });
+    }
+
+    /// out = Fᵀ v.
+    pub fn multiply_transposed(&self, v: &[f64], out: &mut [f64]) {
+        self.columns(false, |j, diagonal, rows, values| {
+            let mut sum = diagonal * v[j];
+            rows.each(values, |i, value| sum += value * v[i]);
+            out[j] = sum;
+        });
+    }
+
+    /// F⁻¹ of several vectors at once: variable by variable, a row of `width` of them.
+    pub fn solve_many(&self, v: &mut [f64], width: usize) {
+        if width == 0 {
+            return;
+        }
+        let mut pivot = vec![0.0; width];
+        self.columns(false, |j, diagonal, rows, values| {
+            for (p, v) in pivot.iter_mut().zip(&mut v[j * width..(j + 1) * width]) {
+                *v /= diagonal;
+                *p = *v;
+            }
+            rows.each(values, |i, value| {
+                for (v, p) in v[i * width..(i + 1) * width].iter_mut().zip(&pivot) {
+                    *v -= value * p;
+                }
+            });
+        });
+    }
+}
+
+/// The rows below a column's diagonal.
+#[derive(Clone, Copy)]
+enum Rows<'a> {
+    Listed(&'a [usize]),
+    /// Some that follow one another, then a list.
+    Node {
+        first: usize,
+        inside: usize,
+        below: &'a [usize],
+    },
+}
+
+impl Rows<'_> {
+    #[inline(always)]
+    fn each(self, values: &[f64], mut f: impl FnMut(usize, f64)) {
+        match self {
+            Self::Listed(rows) => {
+                for (row, value) in rows.iter().zip(values) {
+                    f(*row, *value);
+                }
+            }
+            Self::Node {
+                first,
+                inside,
+                below,
+            } => {
+                let (near, far) = values.split_at(inside);
+                for (k, value) in near.iter().enumerate() {
+                    f(first + k, *value);
+                }
+                for (row, value) in below.iter().zip(far) {
+                    f(*row, *value);
+                }
+            }
+        }
+    }
+}
