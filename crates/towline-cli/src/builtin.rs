@@ -4,7 +4,7 @@
 //! about y with standard deviation 0.2. In both tests x has the density exp(−x²)/(1 + x²).
 
 use std::f64::consts::FRAC_1_SQRT_2;
-use towline::{ModelError, Rng, Target};
+use towline::{Column, Model, ModelError, Rng, Role, Target};
 
 /// Test 1: E = x² + 50 (1 + x²)² (y − sin x)²; sin x stands for a long computation.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +70,45 @@ impl Target for Neal2 {
     fn log_density(&self, given: &Given, y: &[f64]) -> f64 {
         let off = y[1] - y[0];
         given.log_density(y[0]) - 12.5 * off * off
+    }
+}
+
+/// Far enough apart for chains that do not find each other to be seen.
+fn dispersed(rng: &mut Rng, fast: usize) -> (Vec<f64>, Vec<f64>) {
+    let x = 2.0 * rng.normal();
+    (vec![x], (0..fast).map(|_| 2.0 * rng.normal()).collect())
+}
+
+impl Model for Neal1 {
+    fn columns(&self) -> Vec<Column> {
+        vec![Column::new("x", Role::Slow), Column::new("y", Role::Fast)]
+    }
+
+    fn report(&self, x: &[f64], y: &[f64], _: &Given, row: &mut [f64]) {
+        row[0] = x[0];
+        row[1] = y[0];
+    }
+
+    fn start(&self, rng: &mut Rng) -> Result<(Vec<f64>, Vec<f64>), ModelError> {
+        Ok(dispersed(rng, 1))
+    }
+}
+
+impl Model for Neal2 {
+    fn columns(&self) -> Vec<Column> {
+        let fast = ["y", "z"].map(|name| Column::new(name, Role::Fast));
+        std::iter::once(Column::new("x", Role::Slow))
+            .chain(fast)
+            .collect()
+    }
+
+    fn report(&self, x: &[f64], y: &[f64], _: &Given, row: &mut [f64]) {
+        row[0] = x[0];
+        row[1..].copy_from_slice(y);
+    }
+
+    fn start(&self, rng: &mut Rng) -> Result<(Vec<f64>, Vec<f64>), ModelError> {
+        Ok(dispersed(rng, 2))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The command line as clap reads it: one line for each subcommand.
 
-use crate::paper;
+use crate::{fit, paper, resume, run};
 use clap::{Parser, Subcommand};
 
 /// Samples densities of two speeds by dragging fast variables along.
@@ -14,6 +14,9 @@ pub struct Cli {
 
 const EXAMPLE: &str = "\
 Example:
+  towline fit model.toml         a model of data in a table, with priors and progress
+  towline run neal1              four chains of the report's first example, in ./neal1
+  towline resume neal1           goes on with a run that was interrupted
   towline paper --out figures    every figure and number of Neal's paper, in half a minute";
 
 /// The subcommands.
@@ -21,6 +24,12 @@ Example:
 pub enum Command {
     /// Reproduce the figures and numbers of Neal's paper on dragging
     Paper(paper::Options),
+    /// Fit a latent Gaussian model to data: classification, geostatistics, mixed models
+    Fit(Box<fit::Options>),
+    /// Sample one of the built-in examples
+    Run(run::Options),
+    /// Go on with a run that was interrupted, or make more draws
+    Resume(resume::Options),
 }
 
 #[cfg(test)]

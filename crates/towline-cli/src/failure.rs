@@ -10,6 +10,8 @@ pub enum Failure {
     Options(anyhow::Error),
     /// Something failed on the way: exit code 1.
     Run(anyhow::Error),
+    /// Ctrl-C: exit code 130, as shells have it. What to do next has been said.
+    Interrupted,
 }
 
 impl Failure {
@@ -21,6 +23,7 @@ impl Failure {
             Self::Options(error) => (error, 2),
             Self::Run(error) if is_broken_pipe(&error) => return ExitCode::SUCCESS,
             Self::Run(error) => (error, 1),
+            Self::Interrupted => return ExitCode::from(130),
         };
         // If stderr is closed too there is nobody left to tell.
         let _ = writeln!(io::stderr(), "error: {error:#}");

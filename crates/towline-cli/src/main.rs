@@ -3,7 +3,12 @@
 mod builtin;
 mod cli;
 mod failure;
+mod fit;
 mod paper;
+mod registry;
+mod resume;
+mod run;
+mod sampling;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -15,6 +20,9 @@ fn main() -> ExitCode {
         Command::Paper(options) => paper::Plan::new(options)
             .map_err(Failure::Options)
             .and_then(|plan| paper::run(&plan).map_err(Failure::Run)),
+        Command::Fit(options) => fit::run(*options),
+        Command::Run(options) => run::run(options),
+        Command::Resume(options) => resume::run(&options),
     };
     outcome.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
 }

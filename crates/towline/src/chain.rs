@@ -42,6 +42,38 @@ pub struct Snapshot {
     pub totals: Info,
 }
 
+/// Where a chain stands, without its kernel: what changes from step to step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Position {
+    /// Steps taken so far.
+    pub steps: u64,
+    /// The slow variables.
+    pub x: Vec<f64>,
+    /// The fast variables.
+    pub y: Vec<f64>,
+    /// The log density there, to see on resume that the model is the same.
+    pub log_density: f64,
+    /// The generator.
+    pub rng: Rng,
+    /// Acceptances and evaluations of all steps so far.
+    pub totals: Info,
+}
+
+impl Position {
+    /// With the kernel that moves it: everything needed to go on.
+    pub fn with(self, kernel: Kernel) -> Snapshot {
+        Snapshot {
+            steps: self.steps,
+            x: self.x,
+            y: self.y,
+            log_density: self.log_density,
+            rng: self.rng,
+            kernel,
+            totals: self.totals,
+        }
+    }
+}
+
 /// A step as an observer sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Draw<'a> {
@@ -211,6 +243,28 @@ impl<T: Target> Chain<T> {
             kernel: self.kernel.clone(),
             totals: self.totals,
         }
+    }
+
+    /// Where the chain stands.
+    pub fn position(&self) -> Position {
+        Position {
+            steps: self.steps,
+            x: self.state.slow.x.clone(),
+            y: self.state.y.clone(),
+            log_density: self.state.log_density,
+            rng: self.rng.clone(),
+            totals: self.totals,
+        }
+    }
+
+    /// The same into an earlier position of this chain, without allocating: cheap enough for every step.
+    pub fn note_position(&self, position: &mut Position) {
+        position.steps = self.steps;
+        position.x.copy_from_slice(&self.state.slow.x);
+        position.y.copy_from_slice(&self.state.y);
+        position.log_density = self.state.log_density;
+        position.rng.clone_from(&self.rng);
+        position.totals = self.totals;
     }
 
     /// Goes on from a snapshot, to the same bits as if there had been no interruption.

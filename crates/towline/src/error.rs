@@ -1,5 +1,7 @@
 //! Everything that can go wrong in the engine, each naming what was wrong and what to do.
 
+use std::path::PathBuf;
+
 /// A model's own failure: whatever error its `prepare` answers.
 pub type ModelError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -106,6 +108,124 @@ pub enum Error {
         /// What the model gives now.
         computed: f64,
     },
+    /// The model panicked.
+    #[error("the model panicked: {message}; the slow computation before that was at x = {x:?}")]
+    Panicked {
+        /// The x that was prepared last.
+        x: Vec<f64>,
+        /// The panic's message.
+        message: String,
+    },
+    /// An evaluation took longer than it was allowed to.
+    #[error(
+        "an evaluation of chain {chain} took longer than the {seconds} s it may take, at x = {x:?}; mend the model or allow more, then resume"
+    )]
+    TooLong {
+        /// The chain.
+        chain: usize,
+        /// The x that was being prepared, or had been prepared last.
+        x: Vec<f64>,
+        /// The limit.
+        seconds: f64,
+    },
+    /// A chain of a run failed; the others stopped, and all can go on.
+    #[error("chain {chain}, after {draws} draws: {source}")]
+    Chain {
+        /// Which chain.
+        chain: usize,
+        /// How many draws it had made.
+        draws: u64,
+        /// Its failure.
+        source: Box<Error>,
+    },
+    /// The run was told to stop before this could be finished.
+    #[error("stopped")]
+    Stopped,
+    /// A run was begun in a directory that holds one already.
+    #[error("{} holds a run already: resume that one, or choose another directory", path.display())]
+    HoldsARun {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A run cannot be gone on with as asked.
+    #[error("{} cannot be resumed: {problem}", path.display())]
+    CannotResume {
+        /// The directory.
+        path: PathBuf,
+        /// Why not.
+        problem: String,
+    },
+    /// The file system refused.
+    #[error("cannot {doing} {}: {source}{}", path.display(), advice(source))]
+    File {
+        /// What was being done.
+        doing: &'static str,
+        /// To which file.
+        path: PathBuf,
+        /// What the system answered.
+        source: std::io::Error,
+    },
+    /// A file of a run directory that cannot be what a run wrote.
+    #[error("{} is damaged: {problem}", path.display())]
+    Damaged {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        problem: String,
+    },
+    /// A file that a newer version wrote.
+    #[error(
+        "{} has version {found} of its format, and this towline ({}) knows versions up to {known}: use the newer towline that wrote it",
+        path.display(), env!("CARGO_PKG_VERSION")
+    )]
+    NewerFormat {
+        /// Which file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The newest version that is understood here.
+        known: u32,
+    },
+    /// Not a run directory.
+    #[error("{} is not a run directory: {problem}", path.display())]
+    NotARun {
+        /// The directory.
+        path: PathBuf,
+        /// Why not.
+        problem: String,
+    },
+    /// A name that no column of a run has.
+    #[error("{} has no column called {name:?}; it has {known}", path.display())]
+    UnknownColumn {
+        /// The run directory.
+        path: PathBuf,
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// Another process writes to the run directory.
+    #[error("{} is being written by {holder}: wait until it ends, or choose another directory", path.display())]
+    Locked {
+        /// The directory.
+        path: PathBuf,
+        /// Who holds the lock.
+        holder: String,
+    },
+}
+
+/// What to do about a failure of the file system, where there is something to say.
+fn advice(source: &std::io::Error) -> &'static str {
+    use std::io::ErrorKind as Kind;
+    match source.kind() {
+        Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => {
+            " (make room, then resume: nothing that was stored is lost)"
+        }
+        Kind::ReadOnlyFilesystem | Kind::PermissionDenied => {
+            " (make it writable, or choose another directory)"
+        }
+        _ => "",
+    }
 }
 
 /// The leading fast variables in a message, where there are any.

@@ -15,6 +15,9 @@ pub trait Exchange {
     /// # Errors
     /// [`Error::Exchange`] where another chain has ended, so that its vector will never come.
     fn gather(&mut self, mine: &[f64]) -> Result<Vec<Vec<f64>>, Error>;
+
+    /// Called now and then by a chain at work: where chains share a processor, another one may have its turn.
+    fn rest(&mut self) {}
 }
 
 /// A chain on its own.

@@ -125,6 +125,44 @@ impl Factor {
         entries
     }
 
+    /// The factor as a vector to send to other chains: its form, then its entries.
+    pub(crate) fn numbers(&self) -> Vec<f64> {
+        let form = match self.0 {
+            Form::Diagonal(_) => 0.0,
+            Form::Lower { .. } => 1.0,
+        };
+        std::iter::once(form)
+            .chain(self.entries().iter().copied())
+            .collect()
+    }
+
+    /// From such a vector.
+    pub(crate) fn from_numbers(numbers: &[f64], dim: usize) -> Option<Self> {
+        let (&form, entries) = numbers.split_first()?;
+        let form = if form == 0.0 {
+            (entries.len() == dim).then(|| Form::Diagonal(entries.to_vec()))?
+        } else {
+            Form::Lower {
+                dim,
+                rows: entries.to_vec(),
+            }
+        };
+        Self::try_from(form).ok()
+    }
+
+    /// The standard deviations that the factor stands for.
+    pub(crate) fn sds(&self) -> Vec<f64> {
+        match &self.0 {
+            Form::Diagonal(sds) => sds.clone(),
+            Form::Lower { dim, rows } => (0..*dim)
+                .map(|i| {
+                    let row = &rows[row(i)..=row(i) + i];
+                    dot(row, row).sqrt()
+                })
+                .collect(),
+        }
+    }
+
     /// This factor with every entry multiplied by a positive number.
     #[must_use]
     pub fn scaled(&self, by: f64) -> Self {

@@ -115,7 +115,7 @@ impl Linear {
     /// Everything in it, as a vector to send to other chains.
     pub(crate) fn numbers(&self) -> Vec<f64> {
         let parts = self.x.iter().chain(&self.centre).chain(&self.slope);
-        parts.copied().chain(self.root.covariance()).collect()
+        parts.copied().chain(self.root.numbers()).collect()
     }
 
     /// From such a vector.
@@ -123,7 +123,7 @@ impl Linear {
         let (x, rest) = numbers.split_at_checked(slow_dim)?;
         let (centre, rest) = rest.split_at_checked(fast_dim)?;
         let (slope, root) = rest.split_at_checked(slow_dim * fast_dim)?;
-        let root = Factor::from_covariance(root, "the linear frame's root").ok()?;
+        let root = Factor::from_numbers(root, fast_dim)?;
         Self::new(x.to_vec(), centre.to_vec(), slope.to_vec(), root).ok()
     }
 

@@ -96,7 +96,9 @@ mod prior;
 mod proposal;
 mod refine;
 mod rng;
+pub mod run;
 mod state;
+pub mod store;
 mod surrogate;
 mod target;
 #[cfg(test)]
@@ -106,7 +108,7 @@ mod tuning;
 mod warmup;
 mod ziggurat;
 
-pub use chain::{Chain, Draw, Observer, Snapshot};
+pub use chain::{Chain, Draw, Observer, Position, Snapshot};
 pub use error::{Error, ModelError};
 pub use exchange::{Exchange, Solo};
 pub use factor::Factor;
@@ -126,7 +128,7 @@ pub use surrogate::{Kind, Quality, Surrogate, Visit};
 pub use target::{OwnFrame, Scratch, Target};
 pub use threaded::Threaded;
 pub use tuning::{FrameKind, Setting, Trial, Tuning};
-pub use warmup::{Cost, Warm, Warmup};
+pub use warmup::{Cost, Warm, Warming, Warmup};
 
 /// README's examples, compiled and run with the others.
 #[cfg(doctest)]

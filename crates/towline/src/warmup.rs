@@ -17,15 +17,15 @@ use crate::error::Error;
 use crate::exchange::{Exchange, Solo};
 use crate::factor::Factor;
 use crate::frame::Linear;
-use crate::health::AilmentKind;
+use crate::health::{AilmentKind, FrameHealth};
 use crate::info::Info;
-use crate::kernel::Kernel;
 use crate::laplace::Curvature;
 use crate::rng::Rng;
 use crate::surrogate::{Surrogate, Visit};
 use crate::target::Target;
 use crate::tuning::{FrameKind, Setting, Tuning};
 use moments::{Moments, shrunk};
+use serde::{Deserialize, Serialize};
 use walker::Walker;
 
 /// What a slow evaluation costs beside a fast one.
@@ -68,6 +68,47 @@ pub struct Warm {
     pub spent: Info,
 }
 
+/// A chain between two stages of its warm-up, as plain data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Warming {
+    stage: usize,
+    tuning: Tuning,
+    x: Vec<f64>,
+    y: Vec<f64>,
+    rng: Rng,
+    spent: Info,
+    visits: Vec<Visit>,
+    health: FrameHealth,
+}
+
+impl Warming {
+    /// How many stages are done, not counting the search.
+    pub fn stage(&self) -> usize {
+        self.stage
+    }
+
+    /// Whether there is nothing more to do.
+    pub fn is_done(&self) -> bool {
+        self.stage >= LAST_STAGE
+    }
+
+    /// What was spent so far, in this chain.
+    pub fn spent(&self) -> Info {
+        self.spent
+    }
+
+    /// The chain, warm, and its generator.
+    pub fn finish(self) -> (Warm, Rng) {
+        let warm = Warm {
+            tuning: self.tuning,
+            x: self.x,
+            y: self.y,
+            spent: self.spent,
+        };
+        (warm, self.rng)
+    }
+}
+
 /// Slow evaluations of a warm-up by default: a base, and more for every slow variable, since a covariance
 /// and a surrogate have to be learned. Six slow variables make 1,300.
 const SLOW_BASE: usize = 400;
@@ -79,6 +120,11 @@ const TRIALS: f64 = 0.2;
 const LAST: f64 = 0.18;
 /// Shares where the frame is wrong in some region: the linear frame does the work.
 const DISTRUSTED: [f64; 3] = [0.0, 0.3, 0.7];
+/// The stages after the search and the two windows.
+const TRIALS_STAGE: usize = 3;
+const LAST_STAGE: usize = 4;
+/// So many log units below the best chain's place, a chain has lost its way.
+const HOPELESS: f64 = 100.0;
 /// What the curvature at the mode is worth beside draws, in draws for each variable.
 const BELIEF: f64 = 2.0;
 /// How many steps of a window are worth one independent draw, roughly: enough not to trust a short window.
@@ -116,44 +162,91 @@ impl Warmup {
         rng: &mut Rng,
         exchange: &mut impl Exchange,
     ) -> Result<Warm, Error> {
+        let mut warming = self.begin(target, x, y, rng.clone(), exchange)?;
+        while !warming.is_done() {
+            warming = self.advance(target, warming, exchange)?;
+        }
+        let (warm, after) = warming.finish();
+        *rng = after;
+        Ok(warm)
+    }
+
+    /// The first stage of a warm-up, the search. All chains of a run call this, then
+    /// [`advance`](Self::advance) until [`Warming::is_done`]; what stands between two stages can be saved,
+    /// read and gone on with, to the same bits.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn begin<T: Target>(
+        &self,
+        target: &T,
+        x: &[f64],
+        y: &[f64],
+        rng: Rng,
+        exchange: &mut impl Exchange,
+    ) -> Result<Warming, Error> {
         self.validate(x, y)?;
+        let steps = self.steps(x.len(), SEARCH).max(20);
+        let mut found = start::search(target, x, y, steps)?;
+        let tuning = first_tuning(&mut found, exchange)?;
+        Ok(Warming {
+            stage: 0,
+            health: tuning.frame_health(),
+            tuning,
+            x: found.x,
+            y: found.y,
+            rng,
+            spent: found.spent,
+            visits: found.visits.into_iter().filter_map(learned).collect(),
+        })
+    }
+
+    /// The next stage.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn advance<T: Target>(
+        &self,
+        target: &T,
+        warming: Warming,
+        exchange: &mut impl Exchange,
+    ) -> Result<Warming, Error> {
+        let (stage, p) = (warming.stage + 1, warming.x.len());
+        let steps = |share: f64| self.steps(p, share);
+        let (mut walker, mut tuning, mut rng) = Walker::new(target, warming)?;
+        let (tuned, rng_mut) = (&mut tuning, &mut rng);
+        match stage {
+            1 if p == 0 => {
+                learn_fast_alone(&mut walker, tuned, steps(0.5), rng_mut, exchange)?;
+            }
+            1 | 2 if p > 0 => {
+                let share = WINDOWS[stage - 1];
+                learn(&mut walker, tuned, steps(share), rng_mut, exchange)?;
+                walker.health = tuned.frame_health();
+            }
+            TRIALS_STAGE => {
+                let budget = steps(TRIALS);
+                trials::choose(&mut walker, tuned, self.cost, budget, rng_mut, exchange)?;
+            }
+            LAST_STAGE if p > 0 => {
+                last_window(&mut walker, tuned, steps(LAST), rng_mut, exchange)?;
+            }
+            _ => {}
+        }
+        Ok(walker.leave(stage, tuning, rng))
+    }
+
+    /// The slow evaluations that a share of the budget makes.
+    fn steps(&self, slow_dim: usize, share: f64) -> usize {
         let budget = self
             .slow_evaluations
-            .unwrap_or(SLOW_BASE + SLOW_EACH * x.len()) as f64;
-        let steps = |share: f64| (share * budget).ceil() as usize;
+            .unwrap_or(SLOW_BASE + SLOW_EACH * slow_dim);
+        (share * budget as f64).ceil() as usize
+    }
 
-        let found = start::search(target, x, y, steps(SEARCH).max(20))?;
-        let mut tuning = first_tuning(&found, exchange)?;
-        let visits = found.visits.into_iter().filter_map(learned).collect();
-        let mut walker = Walker::new(target, found.x, found.y, found.spent, visits)?;
-        if !x.is_empty() {
-            for share in WINDOWS {
-                let kernel = learning_kernel(&tuning)?;
-                learn(
-                    &mut walker,
-                    &mut tuning,
-                    kernel,
-                    steps(share),
-                    rng,
-                    exchange,
-                )?;
-            }
-        } else {
-            learn_fast_alone(&mut walker, &mut tuning, steps(0.5), rng, exchange)?;
-        }
-        walker.health = tuning.frame_health();
-        trials::choose(
-            &mut walker,
-            &mut tuning,
-            self.cost,
-            steps(TRIALS),
-            rng,
-            exchange,
-        )?;
-        if !x.is_empty() {
-            last_window(&mut walker, &mut tuning, steps(LAST), rng, exchange)?;
-        }
-        Ok(walker.finish(tuning))
+    /// Whether the settings make sense, whatever the target.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.validate(&[0.0], &[])
     }
 
     fn validate(&self, x: &[f64], y: &[f64]) -> Result<(), Error> {
@@ -188,18 +281,34 @@ fn learned(visit: crate::state::Visit) -> Option<Visit> {
     log_marginal.map(|log_marginal| Visit { x, log_marginal })
 }
 
-/// The search's findings, averaged over chains so that all begin with the same.
-fn first_tuning(found: &start::Found, exchange: &mut impl Exchange) -> Result<Tuning, Error> {
+/// The search's findings: those of the chain that found the highest place, so that all begin with the same (a
+/// mean of widths found at different places describes neither).
+///
+/// A chain whose place is hopelessly lower has lost its way, and begins where the best one does: what has so
+/// little mass would not be visited by a run of any length.
+fn first_tuning(found: &mut start::Found, exchange: &mut impl Exchange) -> Result<Tuning, Error> {
     let (p, d) = (found.x.len(), found.y.len());
-    // Chains that ended in different places know different widths: the first chain's are taken, since a
-    // mean of covariances found at different modes describes neither. The windows learn the rest.
-    let mut mine = found.slow.covariance();
+    let mut mine = vec![found.height];
+    mine.extend(found.x.iter().chain(&found.y));
+    mine.extend(found.slow.covariance());
     mine.extend(found.linear.numbers());
-    let theirs = &exchange.gather(&mine)?[0];
-    let slow = Factor::from_covariance(&theirs[..p * p], "the slow covariance")
-        .unwrap_or_else(|_| found.slow.clone());
-    let linear =
-        Linear::from_numbers(&theirs[p * p..], p, d).unwrap_or_else(|| found.linear.clone());
+    let all = exchange.gather(&mine)?;
+    let mut best = 0;
+    for (k, theirs) in all.iter().enumerate() {
+        if theirs[0] > all[best][0] {
+            best = k;
+        }
+    }
+    let (height, rest) = (all[best][0], &all[best][1..]);
+    let (x, rest) = rest.split_at(p);
+    let (y, rest) = rest.split_at(d);
+    let (covariance, linear) = rest.split_at(p * p);
+    let slow = Factor::from_covariance(covariance, "the slow covariance")?;
+    let linear = Linear::from_numbers(linear, p, d).unwrap_or_else(|| found.linear.clone());
+    if found.height < height - HOPELESS {
+        found.x = x.to_vec();
+        found.y = y.to_vec();
+    }
     let frame = match found.curvature {
         Curvature::Local => FrameKind::Laplace,
         Curvature::Learned => FrameKind::Mode,
@@ -211,7 +320,7 @@ fn first_tuning(found: &start::Found, exchange: &mut impl Exchange) -> Result<Tu
         inner: Tuning::first_inner(),
     };
     Ok(Tuning {
-        centre: found.x.clone(),
+        centre: x.to_vec(),
         scale: 2.38 / (p.max(1) as f64).sqrt(),
         slow,
         linear,
@@ -225,20 +334,15 @@ fn first_tuning(found: &start::Found, exchange: &mut impl Exchange) -> Result<Tu
     })
 }
 
-/// What moves while covariances are learned.
-fn learning_kernel(tuning: &Tuning) -> Result<Kernel, Error> {
-    tuning.kernel()
-}
-
 /// One window: draws with a scale that adapts, then new covariances and a new linear frame.
 fn learn<T: Target>(
     walker: &mut Walker<'_, T>,
     tuning: &mut Tuning,
-    mut kernel: Kernel,
     steps: usize,
     rng: &mut Rng,
     exchange: &mut impl Exchange,
 ) -> Result<(), Error> {
+    let mut kernel = tuning.kernel()?;
     let (mut moments, best) = (
         Moments::new(walker.x(), walker.y()),
         best_acceptance(walker.x().len()),
@@ -255,7 +359,7 @@ fn learn<T: Target>(
         log_scale += (taken.acceptance - best) / (3.0 + step as f64).powf(0.6);
         if step % 5 == 4 {
             tuning.scale = log_scale.exp();
-            kernel = learning_kernel(tuning)?;
+            kernel = tuning.kernel()?;
         }
     }
     let scales = exchange.gather(&[log_scale])?;

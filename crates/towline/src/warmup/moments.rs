@@ -30,7 +30,7 @@ pub(super) struct Learned {
     pub slow: Vec<f64>,
     /// Covariance of y with x: a row for each fast variable.
     pub cross: Vec<f64>,
-    /// Covariance of y, row by row; only its diagonal is known where `coupled` is false.
+    /// Covariance of y, row by row; only its diagonal where `coupled` is false.
     pub fast: Vec<f64>,
     pub coupled: bool,
 }
@@ -106,15 +106,11 @@ impl Moments {
         let slow = (0..p * p).map(|k| product(k / p, k % p)).collect();
         let cross = (0..d * p).map(|k| product(k % p, p + k / p)).collect();
         let start = p * total;
-        let fast = (0..d * d)
+        let pairs = if self.coupled { d * d } else { d };
+        let fast = (0..pairs)
             .map(|k| {
-                let (i, j) = (k / d, k % d);
-                let raw = match (self.coupled, i == j) {
-                    (true, _) => second[start + k],
-                    (false, true) => second[start + i],
-                    (false, false) => return 0.0,
-                };
-                raw / count - mean[p + i] * mean[p + j]
+                let (i, j) = if self.coupled { (k / d, k % d) } else { (k, k) };
+                second[start + k] / count - mean[p + i] * mean[p + j]
             })
             .collect();
         let centre: Vec<f64> = mean
@@ -147,25 +143,22 @@ impl Learned {
         slope
     }
 
-    /// The covariance of y about the line through x: cov(y) − B cov(x, y).
+    /// The covariance of y about the line through x: cov(y) − B cov(x, y), or its diagonal.
     pub fn residual(&self, slope: &[f64]) -> Vec<f64> {
         let (p, d) = (self.mean_x.len(), self.mean_y.len());
         let mut residual = self.fast.clone();
-        for i in 0..d {
-            for j in 0..d {
-                if self.coupled || i == j {
-                    residual[i * d + j] -= (0..p)
-                        .map(|k| slope[i * p + k] * self.cross[j * p + k])
-                        .sum::<f64>();
-                }
-            }
+        for (k, entry) in residual.iter_mut().enumerate() {
+            let (i, j) = if self.coupled { (k / d, k % d) } else { (k, k) };
+            *entry -= (0..p)
+                .map(|k| slope[i * p + k] * self.cross[j * p + k])
+                .sum::<f64>();
         }
         residual
     }
 }
 
 /// Draws and an earlier belief, weighted by how many independent draws each is worth. Where even that
-/// is no covariance (a variable that never moved), the belief stands.
+/// is no covariance (a variable that never moved), the belief stands. Of `drawn` only variances may be known.
 pub(super) fn shrunk(
     drawn: &[f64],
     worth: f64,
@@ -173,12 +166,20 @@ pub(super) fn shrunk(
     belief_worth: f64,
     what: &'static str,
 ) -> Factor {
+    let dim = belief.dim();
+    if dim > 1 && drawn.len() == dim {
+        let sds: Vec<f64> = drawn
+            .iter()
+            .zip(belief.sds())
+            .map(|(a, b)| ((worth * a + belief_worth * b * b) / (worth + belief_worth)).sqrt())
+            .collect();
+        return Factor::diagonal(&sds, what).unwrap_or_else(|_| belief.clone());
+    }
     let mixed: Vec<f64> = drawn
         .iter()
         .zip(belief.covariance())
         .map(|(a, b)| (worth * a + belief_worth * b) / (worth + belief_worth))
         .collect();
-    let dim = belief.dim();
     let symmetric: Vec<f64> = (0..dim * dim)
         .map(|k| 0.5 * (mixed[k] + mixed[(k % dim) * dim + k / dim]))
         .collect();

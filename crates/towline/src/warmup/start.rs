@@ -5,10 +5,10 @@ use crate::ascend::ascend;
 use crate::climb::{Surface, clean, climb_with, feel};
 use crate::error::Error;
 use crate::factor::Factor;
-use crate::frame::{Frame, Linear};
+use crate::frame::{Frame, Linear, Root};
 use crate::info::Info;
 use crate::laplace::{Curvature, Laplace};
-use crate::state::{Visit, prepare};
+use crate::state::{Slow, Visit, prepare};
 use crate::target::{Scratch, Target};
 
 /// With more slow variables than this the climb in x takes gradients only: p + 1 squared over two slow
@@ -28,6 +28,8 @@ pub(super) struct Found {
     pub curvature: Curvature,
     pub visits: Vec<Visit>,
     pub spent: Info,
+    /// The estimated log marginal at x.
+    pub height: f64,
 }
 
 /// Climbs from (x, y) to the top of the estimated marginal of x, with at most `budget` slow evaluations.
@@ -81,6 +83,7 @@ pub(super) fn search<T: Target>(
         curvature: marginal.curvature,
         visits: marginal.visits,
         spent: marginal.spent,
+        height: best.height,
     })
 }
 
@@ -143,6 +146,9 @@ impl<'a, T: Target> Marginal<'a, T> {
         if start == f64::NEG_INFINITY {
             return Err(outside());
         }
+        if target.has_own_frame() {
+            return Self::with_own_frames(target, x, y, budget, slow, spent, scratch);
+        }
         // Widths found on a distant wall would be the wall's: go up first, by what needs no scale.
         let reach: Vec<f64> = y.iter().map(|v| 0.1 * v.abs().max(1.0)).collect();
         let y = &feel(&mut height, y, &reach).unwrap_or_else(|| y.to_vec())[..];
@@ -167,6 +173,40 @@ impl<'a, T: Target> Marginal<'a, T> {
             rule: Laplace::new(linear, curvature),
             centre: y.to_vec(),
             curvature,
+            best: Best {
+                x: x.to_vec(),
+                y: y.to_vec(),
+                height: f64::NEG_INFINITY,
+            },
+            modes: Vec::new(),
+            visits: Vec::new(),
+            spent,
+            budget,
+            scratch,
+            failure: None,
+        };
+        marginal.look(x, &slow.cache);
+        Ok(marginal)
+    }
+
+    /// The same for a target that finds its modes by itself: nothing needs to be felt out.
+    fn with_own_frames(
+        target: &'a T,
+        x: &[f64],
+        y: &[f64],
+        budget: usize,
+        slow: Slow<T::Cache>,
+        spent: Info,
+        scratch: Scratch,
+    ) -> Result<Self, Error> {
+        let (p, d) = (x.len(), y.len());
+        let root = Factor::diagonal(&vec![1.0; d], "the fast widths")?;
+        let linear = Linear::new(vec![0.0; p], y.to_vec(), vec![0.0; p * d], root)?;
+        let mut marginal = Self {
+            target,
+            rule: Laplace::new(linear, Curvature::Own),
+            centre: y.to_vec(),
+            curvature: Curvature::Own,
             best: Best {
                 x: x.to_vec(),
                 y: y.to_vec(),
@@ -241,8 +281,15 @@ impl<'a, T: Target> Marginal<'a, T> {
         let Frame::Affine { centre, root } = frame else {
             return;
         };
-        if let (Some(covariance), p) = (root.covariance(centre.len()), self.best.x.len())
-            && let Ok(root) = Factor::from_covariance(&covariance, "the fast covariance")
+        let p = self.best.x.len();
+        // A target's own root is no matrix; searches there need the centre alone.
+        let root = match root {
+            Root::Own(_) => Some((**self.rule.linear().root()).clone()),
+            _ => root
+                .covariance(centre.len())
+                .and_then(|c| Factor::from_covariance(&c, "the fast covariance").ok()),
+        };
+        if let Some(root) = root
             && let Ok(linear) = Linear::new(
                 vec![0.0; p],
                 centre.clone(),

@@ -234,10 +234,11 @@ fn learned_proposal<T: Target>(
     rng: &mut Rng,
     exchange: &mut impl Exchange,
 ) -> Result<(), Error> {
-    if !walker.has_visits() {
+    // Pooled first: every chain has to take part in every exchange.
+    let visits = walker.pooled_visits(exchange)?;
+    if visits.is_empty() {
         return Ok(());
     }
-    let visits = walker.pooled_visits(exchange)?;
     let Some(surrogate) = Surrogate::fit(&visits, &tuning.centre, &tuning.slow) else {
         return Ok(());
     };

@@ -1,6 +1,6 @@
 //! A chain in warm-up: it may change its kernel at every step, and notes where it has been.
 
-use super::{Warm, learned};
+use super::{Warming, learned};
 use crate::error::Error;
 use crate::exchange::Exchange;
 use crate::health::FrameHealth;
@@ -38,25 +38,45 @@ pub(super) struct Comparison {
 }
 
 impl<'a, T: Target> Walker<'a, T> {
-    pub fn new(
-        target: &'a T,
-        x: Vec<f64>,
-        y: Vec<f64>,
-        mut spent: Info,
-        visits: Vec<Visit>,
-    ) -> Result<Self, Error> {
+    /// From where a stage ended, with the tuning and the generator.
+    pub fn new(target: &'a T, warming: Warming) -> Result<(Self, Tuning, Rng), Error> {
+        let Warming {
+            x,
+            y,
+            mut spent,
+            visits,
+            health,
+            tuning,
+            rng,
+            ..
+        } = warming;
         let mut work = Workspace::new(x.len(), y.len());
         work.visits = Some(Vec::new());
         spent.slow_evaluations += 1;
         spent.fast_evaluations += 1;
-        Ok(Self {
+        let walker = Self {
             state: State::new(target, x, y, &mut work.buffers)?,
             target,
             work,
             spent,
             visits,
-            health: FrameHealth::new(&[], &[]),
-        })
+            health,
+        };
+        Ok((walker, tuning, rng))
+    }
+
+    /// Where the stage ends.
+    pub fn leave(self, stage: usize, tuning: Tuning, rng: Rng) -> Warming {
+        Warming {
+            stage,
+            tuning,
+            x: self.state.slow.x,
+            y: self.state.y,
+            rng,
+            spent: self.spent,
+            visits: self.visits,
+            health: self.health,
+        }
     }
 
     pub fn x(&self) -> &[f64] {
@@ -169,19 +189,6 @@ impl<'a, T: Target> Walker<'a, T> {
     fn note_visits(&mut self) {
         if let Some(visits) = &mut self.work.visits {
             self.visits.extend(visits.drain(..).filter_map(learned));
-        }
-    }
-
-    pub fn has_visits(&self) -> bool {
-        !self.visits.is_empty()
-    }
-
-    pub fn finish(self, tuning: Tuning) -> Warm {
-        Warm {
-            tuning,
-            x: self.state.slow.x,
-            y: self.state.y,
-            spent: self.spent,
         }
     }
 }

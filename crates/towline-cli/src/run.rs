@@ -1,0 +1,43 @@
+//! `towline run NAME`: samples a built-in example.
+
+use crate::failure::Failure;
+use crate::registry::{BUILT_IN, built_in};
+use crate::sampling::{self, SamplingOptions};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Flags of `towline run`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLE)]
+pub struct Options {
+    /// Which example; `towline run list` lists them
+    pub name: String,
+
+    /// Folder for the run, made if need be [default: the example's name]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// How to sample.
+    #[command(flatten)]
+    pub sampling: SamplingOptions,
+}
+
+const EXAMPLE: &str = "\
+Examples:
+  towline run neal1                                   four chains of 2000 draws in ./neal1
+  towline run neal2 --out two --chains 8 --draws 10000
+  towline run neal1 --rhat 1.01 --ess 1000            until there is enough
+  towline run list                                    what examples there are";
+
+/// Samples it.
+pub fn run(options: Options) -> Result<(), Failure> {
+    if options.name == "list" {
+        for one in BUILT_IN {
+            println!("{:<10} {}", one.name, one.about);
+        }
+        return Ok(());
+    }
+    let (model, description) = built_in(&options.name).map_err(Failure::Options)?;
+    let folder = options.out.unwrap_or_else(|| PathBuf::from(&options.name));
+    sampling::begin(&*model, &folder, description, &options.sampling)
+}

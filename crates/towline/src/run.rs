@@ -1,0 +1,331 @@
+//! Runs: several chains of one model, their draws in a run directory, stopped and gone on with at any time.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use towline::run::{Run, Settings};
+//! use towline::{Column, Cost, Model, ModelError, Rng, Role, Target};
+//!
+//! struct Neal1;
+//! impl Target for Neal1 {
+//!     type Cache = (f64, f64);
+//!     fn prepare(&self, x: &[f64]) -> Result<Option<(f64, f64)>, ModelError> {
+//!         Ok(Some((x[0], x[0].sin())))
+//!     }
+//!     fn log_density(&self, &(x, sin_x): &(f64, f64), y: &[f64]) -> f64 {
+//!         -x * x - 50.0 * (1.0 + x * x).powi(2) * (y[0] - sin_x).powi(2)
+//!     }
+//! }
+//! impl Model for Neal1 {
+//!     fn columns(&self) -> Vec<Column> {
+//!         vec![Column::new("x", Role::Slow), Column::new("y", Role::Fast)]
+//!     }
+//!     fn report(&self, x: &[f64], y: &[f64], _: &(f64, f64), row: &mut [f64]) {
+//!         row.copy_from_slice(&[x[0], y[0]]);
+//!     }
+//!     fn start(&self, rng: &mut Rng) -> Result<(Vec<f64>, Vec<f64>), ModelError> {
+//!         Ok((vec![rng.normal()], vec![rng.normal()]))
+//!     }
+//! }
+//!
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let folder = folder.path().join("run");
+//! let settings = Settings { chains: 2, draws: 200, cost: Cost::Ratio(100.0), ..Settings::default() };
+//! let run = Run::create(&folder, Arc::new(Neal1), "the report's first example".into(), settings)?;
+//! run.go(Default::default(), &mut |_| ())?;
+//! // Later, perhaps after the process was killed: more draws.
+//! Run::open(&folder, Arc::new(Neal1))?.draws(500)?.go(Default::default(), &mut |_| ())?;
+//! let x = towline::store::RunDir::open(&folder)?.column("x")?;
+//! assert_eq!((x.len(), x[0].len()), (2, 500));
+//! # Ok::<(), towline::Error>(())
+//! ```
+//!
+//! # What memory a run needs
+//! It is bounded by the chains and the dimension, never by the draws: rows go to disk as they come,
+//! means and variances are kept as they run ([`Moments`](crate::store::Moments)), and R-hat and effective sizes, for progress and for stopping,
+//! are estimated from at most 128 batches of each column ([`Batches`](crate::store::Batches)).
+
+mod control;
+mod driver;
+mod guard;
+mod production;
+mod progress;
+mod settings;
+mod together;
+
+pub use control::{Control, Watch};
+pub use driver::{Job, chain};
+pub use progress::{ChainProgress, Phase, Progress};
+pub use settings::{OnFailure, Settings, StopTarget};
+
+use crate::error::Error;
+use crate::model::Model;
+use crate::store::{Checkpoint, Failure, Failures, Lock, Manifest};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use together::Together;
+
+/// How often progress is shown and hanging evaluations are looked for.
+const TICK: Duration = Duration::from_millis(100);
+/// How long chains may take to store what they have once the run has ended, before they are given up.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How a run ended; whatever it was, its directory can be gone on with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// Every chain has its draws.
+    Finished,
+    /// R-hat and effective sample sizes are as asked for.
+    TargetReached,
+    /// The time was up.
+    TimeLimit,
+    /// Somebody said stop.
+    Stopped,
+}
+
+/// A run that is ready to begin, or to go on.
+#[derive(Debug)]
+pub struct Run<M> {
+    folder: PathBuf,
+    model: Arc<M>,
+    manifest: Manifest,
+    settings: Settings,
+    lock: Lock,
+}
+
+impl<M: Model + Send + Sync + 'static> Run<M> {
+    /// A new run. The directory is made if need be, and must not hold a run already; `description` is what whoever
+    /// resumes the run needs to build the model again.
+    ///
+    /// # Errors
+    /// Where settings make no sense or the directory cannot be written.
+    pub fn create(
+        folder: &Path,
+        model: Arc<M>,
+        description: serde_json::Value,
+        settings: Settings,
+    ) -> Result<Self, Error> {
+        settings.validate()?;
+        let manifest = settings.manifest(&model.columns(), description)?;
+        std::fs::create_dir_all(folder).map_err(|source| Error::File {
+            doing: "make",
+            path: folder.to_path_buf(),
+            source,
+        })?;
+        let lock = Lock::take(folder)?;
+        if folder.join("manifest.json").exists() {
+            return Err(Error::HoldsARun {
+                path: folder.to_path_buf(),
+            });
+        }
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            model,
+            manifest,
+            settings,
+            lock,
+        })
+    }
+
+    /// The run of a directory, to go on with. The model must be the one that it was begun with.
+    ///
+    /// # Errors
+    /// Where it is no run directory, it is damaged or in use, or the model is another one.
+    pub fn open(folder: &Path, model: Arc<M>) -> Result<Self, Error> {
+        // First of all, so that a directory that is none is not written to.
+        Manifest::read(folder)?;
+        let lock = Lock::take(folder)?;
+        let manifest = Manifest::read(folder)?;
+        let settings = Settings::recorded(&manifest);
+        let now = settings.manifest(&model.columns(), manifest.model.clone())?;
+        if now.columns != manifest.columns || now.latents != manifest.latents {
+            return Err(Error::CannotResume {
+                path: folder.to_path_buf(),
+                problem: "the model reports other columns than those stored".to_owned(),
+            });
+        }
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            model,
+            manifest,
+            settings,
+            lock,
+        })
+    }
+
+    /// With so many draws of each chain.
+    ///
+    /// # Errors
+    /// Where there are more already.
+    pub fn draws(mut self, draws: u64) -> Result<Self, Error> {
+        for chain in 0..self.manifest.chains {
+            let rows = Checkpoint::read(&self.folder, chain)?.map_or(0, |c| c.rows);
+            if rows > draws {
+                return Err(Error::CannotResume {
+                    path: self.folder.clone(),
+                    problem: format!(
+                        "{draws} draws are asked for, and chain {chain} has {rows} already; ask for at least as many"
+                    ),
+                });
+            }
+        }
+        if draws == 0 {
+            return Err(Error::ZeroIterations);
+        }
+        self.manifest.draws = draws;
+        Ok(self)
+    }
+
+    /// On so many threads at most; nothing for one for each core.
+    #[must_use]
+    pub fn threads(mut self, threads: Option<usize>) -> Self {
+        self.settings.threads = threads;
+        self
+    }
+
+    /// For so long at most.
+    #[must_use]
+    pub fn time_limit(mut self, limit: Option<Duration>) -> Self {
+        self.settings.time_limit = limit;
+        self
+    }
+
+    /// What is run.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Runs until the draws are made, the target is reached, the time is up, or `stop` is set; `see` is shown progress
+    /// several times a second.
+    ///
+    /// # Errors
+    /// The first chain's failure. All chains have stored what they had, and the run can be gone on with.
+    pub fn go(self, stop: Arc<AtomicBool>, see: &mut dyn FnMut(&Progress)) -> Result<Ended, Error> {
+        let chains = self.manifest.chains;
+        self.manifest.write(&self.folder)?;
+        let limit = self.settings.evaluation_limit;
+        let control = Control::new(stop, self.settings.time_limit);
+        let job = Arc::new(Job {
+            folder: self.folder.clone(),
+            manifest: self.manifest.clone(),
+            tuning: self.settings.tuning.clone(),
+            control,
+            watches: (0..chains).map(|_| Watch::new(limit)).collect(),
+            failures: Failures::new(&self.folder),
+        });
+        let together = Together::new(chains, self.settings.threads_for(chains));
+        let (tell, told) = mpsc::channel();
+        for k in 0..chains {
+            let (job, model, tell) = (Arc::clone(&job), Arc::clone(&self.model), tell.clone());
+            let mut exchange = together.member(k);
+            let work = move || {
+                let ended = exchange.begin(|exchange| driver::chain(&*model, k, &job, exchange));
+                match &ended {
+                    Ok(Ended::Finished | Ended::TargetReached) => {}
+                    Ok(_) => exchange.leave("the run was stopped"),
+                    Err(error) => {
+                        job.control.halt();
+                        exchange.leave(&error.to_string());
+                    }
+                }
+                // Nobody listens any more where this chain was given up.
+                let _ = tell.send((k, ended));
+            };
+            std::thread::Builder::new()
+                .name(format!("chain {k}"))
+                .spawn(work)
+                .map_err(|source| Error::File {
+                    doing: "start a thread for",
+                    path: self.folder.clone(),
+                    source,
+                })?;
+        }
+        drop(tell);
+        let outcome = await_chains(&job, &told, &together, see);
+        see(&job.progress());
+        // Held until here: no other process may write before all chains have ended.
+        drop(self.lock);
+        outcome
+    }
+}
+
+/// Waits for all chains, shows progress, and gives up chains whose evaluations hang.
+fn await_chains(
+    job: &Job,
+    told: &mpsc::Receiver<(usize, Result<Ended, Error>)>,
+    together: &Arc<Together>,
+    see: &mut dyn FnMut(&Progress),
+) -> Result<Ended, Error> {
+    let mut endings: Vec<Option<Result<Ended, Error>>> = job.watches.iter().map(|_| None).collect();
+    let mut halted: Option<Instant> = None;
+    while endings.iter().any(Option::is_none) {
+        match told.recv_timeout(TICK) {
+            Ok((chain, ended)) => {
+                endings[chain] = Some(ended);
+                continue;
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                for (chain, ending) in endings.iter_mut().enumerate() {
+                    ending.get_or_insert_with(|| {
+                        Err(Error::Exchange(format!("chain {chain} vanished")))
+                    });
+                }
+            }
+        }
+        see(&job.progress());
+        if job.control.is_halted() || job.control.should_stop() {
+            halted.get_or_insert_with(Instant::now);
+        }
+        let out_of_patience = halted.is_some_and(|since| since.elapsed() > PATIENCE);
+        for (chain, watch) in job.watches.iter().enumerate() {
+            if endings[chain].is_some() {
+                continue;
+            }
+            let hangs = watch.hangs();
+            // Without a limit of its own, a slow evaluation is waited for; Ctrl-C twice ends the process.
+            if hangs || (out_of_patience && job.control.is_halted() && watch.is_timed()) {
+                watch.abandon();
+                job.control.halt();
+                let error = watch.too_long(chain);
+                log(job, chain, &error);
+                together.leave(chain, &error.to_string());
+                endings[chain] = Some(Err(error));
+            }
+        }
+    }
+    first_of(endings.into_iter().flatten().collect())
+}
+
+fn log(job: &Job, chain: usize, error: &Error) {
+    let failure = Failure::of(chain, job.watches[chain].draws(), error);
+    // The error itself is reported; that its copy cannot be logged adds nothing.
+    let _ = job.failures.log(&failure);
+}
+
+/// What ended the run: a failure of a chain before the echoes of it in others, else how they ended.
+fn first_of(endings: Vec<Result<Ended, Error>>) -> Result<Ended, Error> {
+    let mut echo = None;
+    let mut how = Ended::Finished;
+    for ending in endings {
+        match ending {
+            Err(error @ (Error::Exchange(_) | Error::Stopped)) => echo = Some(error),
+            Err(error) => return Err(error),
+            Ok(Ended::Finished) => {}
+            Ok(other) => how = other,
+        }
+    }
+    match (echo, how) {
+        (Some(error), Ended::Finished) => Err(error),
+        (_, how) => Ok(how),
+    }
+}
+
+/// A lock that a panic elsewhere does not spoil: what it guards is plain data.
+fn open<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}

@@ -1,0 +1,299 @@
+//! One chain of a run from wherever it stands to its end: the same for threads, processes and MPI ranks.
+
+use super::control::{Control, Watch};
+use super::guard::{Guard, StopSignal, message};
+use super::progress::Phase;
+use super::settings::Settings;
+use super::{Ended, production};
+use crate::chain::Chain;
+use crate::error::Error;
+use crate::exchange::Exchange;
+use crate::info::Info;
+use crate::model::Model;
+use crate::rng::Rng;
+use crate::store::{
+    Batches, Checkpoint, Draws, Failure, Failures, Manifest, Moments, Stage, Stages,
+};
+use crate::tuning::Tuning;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// What all chains of a run are told. Whoever makes one holds the run directory's [`Lock`](crate::store::Lock)
+/// for as long as chains run, and has written the manifest.
+#[derive(Debug)]
+pub struct Job {
+    /// The run directory.
+    pub folder: PathBuf,
+    /// What to run.
+    pub manifest: Manifest,
+    /// The tuning, where it was given.
+    pub tuning: Option<Tuning>,
+    /// Whether to go on.
+    pub control: Control,
+    /// What is seen of each chain.
+    pub watches: Vec<Watch>,
+    /// The log of failures.
+    pub failures: Failures,
+}
+
+/// What a chain tells the others when it begins or goes on.
+struct Standing {
+    has_checkpoint: bool,
+    /// The newest stage of warm-up that was saved.
+    stage: Option<usize>,
+    rows: u64,
+}
+
+/// Runs chain `k` until its draws are made or the run ends. All chains of the run call this, each with its own
+/// `exchange`, whether they begin or go on; which it is the run directory tells.
+///
+/// # Errors
+/// The chain's failure. What it had is stored, and it can be gone on with.
+pub fn chain<M: Model>(
+    model: &M,
+    k: usize,
+    job: &Job,
+    exchange: &mut impl Exchange,
+) -> Result<Ended, Error> {
+    let ended = catch_unwind(AssertUnwindSafe(|| attempt(model, k, job, exchange)));
+    let ended = ended.unwrap_or_else(|panic| {
+        Err(Error::Panicked {
+            x: job.watches[k].x(),
+            message: message(&*panic),
+        })
+    });
+    let watch = &job.watches[k];
+    watch.show(|progress| progress.phase = Phase::Done);
+    if watch.is_abandoned() {
+        return Err(watch.too_long(k));
+    }
+    match ended {
+        Ok(ended) => Ok(ended),
+        Err(error) if is_stop(&error) => stopped(job),
+        // Where the run was told to stop, that another chain has done so first is no failure.
+        Err(Error::Exchange(_)) if !job.control.is_halted() && ending(job).is_some() => {
+            stopped(job)
+        }
+        Err(error @ (Error::Exchange(_) | Error::Stopped)) => Err(error),
+        Err(error) => {
+            // The failure itself is reported; that its copy cannot be logged adds nothing.
+            let _ = job.failures.log(&Failure::of(k, watch.draws(), &error));
+            Err(Error::Chain {
+                chain: k,
+                draws: watch.draws(),
+                source: Box::new(error),
+            })
+        }
+    }
+}
+
+fn stopped(job: &Job) -> Result<Ended, Error> {
+    ending(job).ok_or(Error::Stopped)
+}
+
+/// Why the run is to end now, if it is.
+pub(super) fn ending(job: &Job) -> Option<Ended> {
+    if job.control.should_stop() {
+        Some(Ended::Stopped)
+    } else if job.control.is_late() {
+        Some(Ended::TimeLimit)
+    } else {
+        None
+    }
+}
+
+fn is_stop(error: &Error) -> bool {
+    matches!(error, Error::Model { source, .. } if source.is::<StopSignal>())
+}
+
+fn attempt<M: Model>(
+    model: &M,
+    k: usize,
+    job: &Job,
+    exchange: &mut impl Exchange,
+) -> Result<Ended, Error> {
+    let watch = &job.watches[k];
+    let settings = Settings::recorded(&job.manifest);
+    let guard = Guard::new(model, k, &job.control, watch, settings.on_failure);
+    let stages = Stages::new(&job.folder, k);
+    let stored = Checkpoint::read(&job.folder, k)?;
+    let mine = Standing {
+        has_checkpoint: stored.is_some(),
+        stage: stages.newest(),
+        rows: stored.as_ref().map_or(0, |c| c.rows),
+    };
+    if stored.is_none() {
+        nothing_was_drawn(job, k)?;
+    }
+    let all: Vec<Standing> = exchange
+        .gather(&mine.numbers())?
+        .iter()
+        .map(|numbers| Standing::from_numbers(numbers))
+        .collect();
+
+    let (tuning, checkpoint) = match stored {
+        Some(stored) if all.iter().all(|s| s.has_checkpoint) || job.tuning.is_some() => {
+            (stages.load_tuning()?, stored)
+        }
+        _ => {
+            if let (Some(lost), None) = (all.iter().position(|s| !s.has_checkpoint), &job.tuning)
+                && all.iter().any(|s| s.rows > 0)
+            {
+                return Err(missing(job, lost));
+            }
+            let first =
+                first_checkpoint(&guard, model, k, job, &settings, &stages, &all, exchange)?;
+            if job.tuning.is_none() {
+                // From here on no chain needs what any chain left behind in warm-up.
+                exchange.gather(&[])?;
+            }
+            first
+        }
+    };
+    if job.tuning.is_none() {
+        stages.clear();
+        if k == 0 && job.manifest.tuning.is_none() {
+            let mut manifest = job.manifest.clone();
+            manifest.tuning = Some(readable(&tuning));
+            manifest.write(&job.folder)?;
+        }
+    }
+    let beyond = all.iter().map(|s| s.rows).max().unwrap_or(0);
+    production::run(&guard, model, k, job, &tuning, checkpoint, beyond, exchange)
+}
+
+/// Warm-up from wherever it was left, or a start with a tuning that was given; then the checkpoint of no draws.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "everything that a chain is made of"
+)]
+fn first_checkpoint<M: Model>(
+    guard: &Guard<'_, M>,
+    model: &M,
+    k: usize,
+    job: &Job,
+    settings: &Settings,
+    stages: &Stages,
+    all: &[Standing],
+    exchange: &mut impl Exchange,
+) -> Result<(Tuning, Checkpoint), Error> {
+    let watch = &job.watches[k];
+    let mut seconds = 0.0;
+    let mut begun = Instant::now();
+    let mut rng = Rng::stream(job.manifest.seed, k as u64);
+    let start = |rng: &mut Rng| {
+        model.start(rng).map_err(|source| Error::Model {
+            x: Vec::new(),
+            y: Vec::new(),
+            source,
+        })
+    };
+    guard.interruptible.store(true, Ordering::Relaxed);
+    let (tuning, x, y, rng, spent) = if let Some(tuning) = &job.tuning {
+        let (x, y) = start(&mut rng)?;
+        (tuning.clone(), x, y, rng, Info::default())
+    } else {
+        watch.show(|progress| progress.phase = Phase::WarmingUp(0));
+        let warmup = settings.warmup();
+        let common = all.iter().map(|s| s.stage).min().flatten();
+        let mut warming = if let Some(stage) = common {
+            let stage = stages.load(stage)?;
+            seconds = stage.seconds;
+            watch.set_failed(stage.failures);
+            stage.warming
+        } else {
+            let (x, y) = start(&mut rng)?;
+            warmup.begin(guard, &x, &y, rng, exchange)?
+        };
+        // The one place where stages of warm-up are saved.
+        loop {
+            seconds += begun.elapsed().as_secs_f64();
+            begun = Instant::now();
+            let stage = Stage {
+                warming,
+                seconds,
+                failures: watch.failed(),
+            };
+            if watch.is_abandoned() {
+                return Err(Error::Stopped);
+            }
+            stages.save(&stage)?;
+            warming = stage.warming;
+            watch.show(|progress| progress.phase = Phase::WarmingUp(warming.stage()));
+            if warming.is_done() {
+                break;
+            }
+            warming = warmup.advance(guard, warming, exchange)?;
+        }
+        let (warm, rng) = warming.finish();
+        (warm.tuning, warm.x, warm.y, rng, warm.spent)
+    };
+    let begin = Chain::new(guard, tuning.kernel()?, &x, &y, rng)?;
+    guard.interruptible.store(false, Ordering::Relaxed);
+    let columns = job.manifest.columns.len();
+    let checkpoint = Checkpoint {
+        chain: k,
+        snapshot: begin.position(),
+        rows: 0,
+        latent_rows: 0,
+        moments: Moments::new(columns + job.manifest.latents.len()),
+        batches: Batches::new(columns),
+        warmup: spent,
+        warmup_seconds: seconds,
+        seconds: 0.0,
+        failures: watch.failed(),
+        health: Some(tuning.frame_health()),
+        reached: false,
+    };
+    stages.save_tuning(&tuning)?;
+    checkpoint.write(&job.folder)?;
+    Ok((tuning, checkpoint))
+}
+
+/// A tuning that JSON can hold: it has no word for what is no number, which a trial may have found.
+fn readable(tuning: &Tuning) -> Tuning {
+    let mut tuning = tuning.clone();
+    tuning
+        .trials
+        .retain(|t| t.effective.is_finite() && t.cost.is_finite() && t.acceptance.is_finite());
+    tuning
+}
+
+/// Refuses to begin a chain anew over draws that it has made.
+fn nothing_was_drawn(job: &Job, k: usize) -> Result<(), Error> {
+    let path = job.folder.join(format!("chain-{k}.f64"));
+    match Draws::open(&path, job.manifest.width())?.rows() {
+        0 => Ok(()),
+        _ => Err(missing(job, k)),
+    }
+}
+
+fn missing(job: &Job, k: usize) -> Error {
+    Error::Damaged {
+        path: Checkpoint::path(&job.folder, k),
+        problem: "it is not there, though draws were made; they can be read, but not gone on with"
+            .to_owned(),
+    }
+}
+
+impl Standing {
+    fn numbers(&self) -> [f64; 3] {
+        let stage = self.stage.map_or(-1.0, |stage| stage as f64);
+        [
+            f64::from(u8::from(self.has_checkpoint)),
+            stage,
+            self.rows as f64,
+        ]
+    }
+
+    fn from_numbers(numbers: &[f64]) -> Self {
+        let number = |k: usize| numbers.get(k).copied().unwrap_or(-1.0);
+        Self {
+            has_checkpoint: number(0) > 0.5,
+            stage: (number(1) >= 0.0).then(|| number(1) as usize),
+            rows: number(2).max(0.0) as u64,
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! A model with somebody beside it: who notes where it is, for how long, and what fails.
+//!
+//! The kernels see an ordinary target. Fast evaluations are handed on at no cost unless there is a limit on their
+//! time or failures are to be counted; a panic is then caught by whoever takes the step.
+
+use super::control::{Control, Watch};
+use super::settings::OnFailure;
+use crate::error::ModelError;
+use crate::target::{OwnFrame, Scratch, Target};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The model of one chain, guarded.
+pub(super) struct Guard<'a, M> {
+    model: &'a M,
+    chain: usize,
+    control: &'a Control,
+    watch: &'a Watch,
+    timed: bool,
+    lenient: bool,
+    /// Whether a slow evaluation may be refused because the run stops: in warm-up, whose stages are begun anew.
+    pub interruptible: AtomicBool,
+}
+
+/// Why a slow evaluation was refused: the run stops.
+#[derive(Debug, thiserror::Error)]
+#[error("the run was stopped")]
+pub(super) struct StopSignal;
+
+impl<'a, M: Target> Guard<'a, M> {
+    pub fn new(
+        model: &'a M,
+        chain: usize,
+        control: &'a Control,
+        watch: &'a Watch,
+        on_failure: OnFailure,
+    ) -> Self {
+        Self {
+            model,
+            chain,
+            control,
+            watch,
+            timed: watch.is_timed(),
+            lenient: on_failure == OnFailure::CountAsOutside,
+            interruptible: AtomicBool::new(false),
+        }
+    }
+
+    /// An evaluation begins or ends.
+    #[inline(always)]
+    fn tick(&self) {
+        if self.timed {
+            // This thread alone writes, so no exchange with others is needed.
+            let ticks = &self.watch.ticks;
+            ticks.store(ticks.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// An evaluation, watched; `None` where it panicked and that is to be counted.
+    #[inline(always)]
+    fn watched<T>(&self, y: &[f64], work: impl FnOnce() -> T) -> Option<T> {
+        self.tick();
+        let answer = if self.lenient {
+            self.caught(y, work)
+        } else {
+            Some(work())
+        };
+        self.tick();
+        answer
+    }
+
+    #[inline(never)]
+    fn caught<T>(&self, y: &[f64], work: impl FnOnce() -> T) -> Option<T> {
+        match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(answer) => Some(answer),
+            Err(panic) => {
+                let message = format!("the model panicked: {}", message(&*panic));
+                self.watch.note_failure(self.chain, y, message);
+                None
+            }
+        }
+    }
+
+    /// What no number counts as.
+    #[inline(always)]
+    fn sound(&self, y: &[f64], value: f64) -> f64 {
+        if self.lenient && (value.is_nan() || value == f64::INFINITY) {
+            let message = format!("the log density is {value}");
+            self.watch.note_failure(self.chain, y, message);
+            return f64::NEG_INFINITY;
+        }
+        value
+    }
+
+    fn judged<T>(
+        &self,
+        y: &[f64],
+        answer: Option<Result<Option<T>, ModelError>>,
+    ) -> Result<Option<T>, ModelError> {
+        match answer {
+            None => Ok(None),
+            Some(Err(error)) if self.lenient => {
+                self.watch.note_failure(self.chain, y, error.to_string());
+                Ok(None)
+            }
+            Some(answer) => answer,
+        }
+    }
+}
+
+/// The words of a panic.
+pub(super) fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "without a message".to_owned())
+}
+
+impl<M: Target> Target for Guard<'_, M> {
+    type Cache = M::Cache;
+
+    fn prepare(&self, x: &[f64]) -> Result<Option<Self::Cache>, ModelError> {
+        let stopping = || {
+            let control = self.control;
+            control.should_stop() || control.is_halted() || control.is_late()
+        };
+        if self.watch.is_abandoned() || (self.interruptible.load(Ordering::Relaxed) && stopping()) {
+            return Err(Box::new(StopSignal));
+        }
+        self.watch.note_x(x);
+        self.watch.slow_evaluations.fetch_add(1, Ordering::Relaxed);
+        let answer = self.watched(&[], || self.model.prepare(x));
+        self.judged(&[], answer)
+    }
+
+    #[inline(always)]
+    fn log_density(&self, cache: &Self::Cache, y: &[f64]) -> f64 {
+        let value = self.watched(y, || self.model.log_density(cache, y));
+        self.sound(y, value.unwrap_or(f64::NEG_INFINITY))
+    }
+
+    #[inline(always)]
+    fn log_density_in(&self, cache: &Self::Cache, y: &[f64], scratch: &mut Scratch) -> f64 {
+        let value = self.watched(y, || self.model.log_density_in(cache, y, scratch));
+        self.sound(y, value.unwrap_or(f64::NEG_INFINITY))
+    }
+
+    fn log_density_batch(
+        &self,
+        cache: &Self::Cache,
+        ys: &[f64],
+        out: &mut [f64],
+        scratch: &mut Scratch,
+    ) {
+        let done = self.watched(&[], || {
+            self.model.log_density_batch(cache, ys, out, scratch);
+        });
+        let dim = ys.len().checked_div(out.len()).unwrap_or(0);
+        for (k, value) in out.iter_mut().enumerate() {
+            *value = match done {
+                Some(()) => self.sound(&ys[k * dim..(k + 1) * dim], *value),
+                None => f64::NEG_INFINITY,
+            };
+        }
+    }
+
+    fn gradient(
+        &self,
+        cache: &Self::Cache,
+        y: &[f64],
+        gradient: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Option<f64> {
+        match self.watched(y, || self.model.gradient(cache, y, gradient, scratch)) {
+            Some(value) => value.map(|value| self.sound(y, value)),
+            None => {
+                gradient.fill(0.0);
+                Some(f64::NEG_INFINITY)
+            }
+        }
+    }
+
+    fn curvature(
+        &self,
+        cache: &Self::Cache,
+        y: &[f64],
+        curvature: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> bool {
+        self.watched(y, || self.model.curvature(cache, y, curvature, scratch))
+            .unwrap_or(false)
+    }
+
+    fn has_own_frame(&self) -> bool {
+        self.model.has_own_frame()
+    }
+
+    fn own_frame(
+        &self,
+        cache: &Self::Cache,
+        hint: &[f64],
+        scratch: &mut Scratch,
+    ) -> Option<OwnFrame> {
+        self.watched(&[], || self.model.own_frame(cache, hint, scratch))
+            .flatten()
+    }
+
+    fn blocks(&self) -> &[usize] {
+        self.model.blocks()
+    }
+
+    fn refine(&self, cache: &Self::Cache, head: &[f64]) -> Result<Option<Self::Cache>, ModelError> {
+        let answer = self.watched(head, || self.model.refine(cache, head));
+        self.judged(head, answer)
+    }
+}

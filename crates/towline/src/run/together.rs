@@ -1,0 +1,213 @@
+//! Chains on threads: they meet to share what they learn, and take turns where there are fewer threads than chains.
+
+use super::open;
+use crate::error::Error;
+use crate::exchange::Exchange;
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex};
+
+/// What the chains of a run share.
+#[derive(Debug)]
+pub(super) struct Together {
+    chains: usize,
+    meeting: Mutex<Meeting>,
+    met: Condvar,
+    turns: Mutex<Turns>,
+    turn: Condvar,
+}
+
+/// Where vectors are left until all have come.
+#[derive(Debug)]
+struct Meeting {
+    /// How many times all have met.
+    round: u64,
+    brought: Vec<Option<Vec<f64>>>,
+    /// What was brought to the last complete meeting.
+    all: Arc<Vec<Vec<f64>>>,
+    /// Why there will be no further one.
+    over: Option<String>,
+}
+
+/// Who may work: no more than there are threads for, first come, first served.
+#[derive(Debug)]
+struct Turns {
+    free: usize,
+    next: u64,
+    queue: VecDeque<u64>,
+}
+
+/// One chain's part in it.
+#[derive(Debug)]
+pub(super) struct Member {
+    chain: usize,
+    shared: Arc<Together>,
+}
+
+impl Together {
+    pub fn new(chains: usize, threads: usize) -> Arc<Self> {
+        Arc::new(Self {
+            chains,
+            meeting: Mutex::new(Meeting {
+                round: 0,
+                brought: vec![None; chains],
+                all: Arc::default(),
+                over: None,
+            }),
+            met: Condvar::new(),
+            turns: Mutex::new(Turns {
+                free: threads,
+                next: 0,
+                queue: VecDeque::new(),
+            }),
+            turn: Condvar::new(),
+        })
+    }
+
+    pub fn member(self: &Arc<Self>, chain: usize) -> Member {
+        Member {
+            chain,
+            shared: Arc::clone(self),
+        }
+    }
+
+    /// A chain will not come any more: nobody need wait for it.
+    pub fn leave(&self, chain: usize, why: &str) {
+        let mut meeting = open(&self.meeting);
+        meeting
+            .over
+            .get_or_insert_with(|| format!("chain {chain}: {why}"));
+        self.met.notify_all();
+    }
+
+    fn take_turn(&self) {
+        let mut turns = open(&self.turns);
+        let ticket = turns.next;
+        turns.next += 1;
+        turns.queue.push_back(ticket);
+        while turns.free == 0 || turns.queue.front() != Some(&ticket) {
+            turns = self
+                .turn
+                .wait(turns)
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+        turns.queue.pop_front();
+        turns.free -= 1;
+        self.turn.notify_all();
+    }
+
+    fn give_turn(&self) {
+        open(&self.turns).free += 1;
+        self.turn.notify_all();
+    }
+}
+
+impl Member {
+    /// Works when it is this chain's turn.
+    pub fn begin<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        self.shared.take_turn();
+        let answer = work(self);
+        self.shared.give_turn();
+        answer
+    }
+
+    pub fn leave(&self, why: &str) {
+        self.shared.leave(self.chain, why);
+    }
+}
+
+impl Exchange for Member {
+    fn chains(&self) -> usize {
+        self.shared.chains
+    }
+
+    fn gather(&mut self, mine: &[f64]) -> Result<Vec<Vec<f64>>, Error> {
+        let mut meeting = open(&self.shared.meeting);
+        if let Some(why) = &meeting.over {
+            return Err(Error::Exchange(why.clone()));
+        }
+        meeting.brought[self.chain] = Some(mine.to_vec());
+        if meeting.brought.iter().all(Option::is_some) {
+            let all = meeting.brought.iter_mut().filter_map(Option::take);
+            meeting.all = Arc::new(all.collect());
+            meeting.round += 1;
+            self.shared.met.notify_all();
+            return Ok(meeting.all.to_vec());
+        }
+        let round = meeting.round;
+        // Whoever waits works not: another chain may have the thread meanwhile.
+        self.shared.give_turn();
+        // A meeting that was complete counts, even if somebody has left since.
+        while meeting.round == round && meeting.over.is_none() {
+            meeting = self
+                .shared
+                .met
+                .wait(meeting)
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+        let answer = if meeting.round > round {
+            Ok(meeting.all.to_vec())
+        } else {
+            Err(Error::Exchange(meeting.over.clone().unwrap_or_default()))
+        };
+        drop(meeting);
+        self.shared.take_turn();
+        answer
+    }
+
+    fn rest(&mut self) {
+        if !open(&self.shared.turns).queue.is_empty() {
+            self.shared.give_turn();
+            self.shared.take_turn();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn chains_meet_whatever_the_number_of_threads() {
+        for threads in [1, 2, 5] {
+            let together = Together::new(5, threads);
+            let working = AtomicUsize::new(0);
+            std::thread::scope(|scope| {
+                for k in 0..5 {
+                    let (together, working) = (&together, &working);
+                    scope.spawn(move || {
+                        together.member(k).begin(|member| {
+                            for round in 0..200 {
+                                let now = working.fetch_add(1, Ordering::SeqCst);
+                                assert!(now < threads);
+                                working.fetch_sub(1, Ordering::SeqCst);
+                                let all = member.gather(&[k as f64, f64::from(round)]).unwrap();
+                                let expected: Vec<_> = (0..5)
+                                    .map(|j| vec![f64::from(j), f64::from(round)])
+                                    .collect();
+                                assert_eq!(all, expected);
+                                member.rest();
+                            }
+                        });
+                    });
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_a_chain_that_left() {
+        let together = Together::new(3, 2);
+        std::thread::scope(|scope| {
+            for k in 0..2 {
+                let together = &together;
+                scope.spawn(move || {
+                    let error = together.member(k).begin(|m| m.gather(&[1.0])).unwrap_err();
+                    assert!(error.to_string().contains("chain 2: it fell"), "{error}");
+                });
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            together.member(2).begin(|m| m.leave("it fell"));
+        });
+    }
+}

@@ -1,0 +1,89 @@
+//! `checkpoint-K.bin`: what a chain needs to go on, and what it has cost so far.
+
+use super::batches::Batches;
+use super::moments::Moments;
+use super::{file, framed};
+use crate::chain::Position;
+use crate::error::Error;
+use crate::health::FrameHealth;
+use crate::info::Info;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// The version of the format that is written here, and the newest that is read.
+pub(crate) const VERSION: u32 = 1;
+
+/// A chain at some step of production, with everything that was said of it until then.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// Which chain.
+    pub chain: usize,
+    /// Where it stands; its totals are production's, the first evaluation included.
+    pub snapshot: Position,
+    /// Rows of `chain-K.f64` that are safely on disk.
+    pub rows: u64,
+    /// Rows of `latents-K.f64`.
+    pub latent_rows: u64,
+    /// Means and variances of every column, then of every latent, over all steps.
+    pub moments: Moments,
+    /// A digest of every column's draws (latents apart), from which R-hat and effective sizes are estimated.
+    pub batches: Batches,
+    /// What warm-up spent.
+    pub warmup: Info,
+    /// Seconds that warm-up took.
+    pub warmup_seconds: f64,
+    /// Seconds of production.
+    pub seconds: f64,
+    /// Evaluations that failed and were counted as outside the support.
+    pub failures: u64,
+    /// Whether frames worked everywhere.
+    pub health: Option<FrameHealth>,
+    /// Whether the run's target was reached here, so that there is nothing more to do.
+    pub reached: bool,
+}
+
+impl Checkpoint {
+    /// The file of a chain.
+    pub fn path(folder: &Path, chain: usize) -> PathBuf {
+        folder.join(format!("checkpoint-{chain}.bin"))
+    }
+
+    /// Reads a chain's checkpoint; `None` where there is none yet.
+    ///
+    /// # Errors
+    /// Where it is damaged, or a newer version wrote it.
+    pub fn read(folder: &Path, chain: usize) -> Result<Option<Self>, Error> {
+        let path = Self::path(folder, chain);
+        file::read(&path)?
+            .map(|bytes| {
+                let checkpoint = Self::parse(&path, &bytes)?;
+                if checkpoint.chain == chain {
+                    Ok(checkpoint)
+                } else {
+                    let problem = format!("it belongs to chain {}", checkpoint.chain);
+                    Err(Error::Damaged { path, problem })
+                }
+            })
+            .transpose()
+    }
+
+    /// Reads the bytes of a checkpoint; the path is only for messages.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self, Error> {
+        framed::unwrap(path, VERSION, bytes)
+    }
+
+    /// Writes it, whole or not at all.
+    ///
+    /// # Errors
+    /// Where the directory cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<(), Error> {
+        let path = Self::path(folder, self.chain);
+        match framed::wrap(VERSION, self) {
+            Ok(bytes) => file::replace(&path, &bytes),
+            Err(problem) => Err(Error::Damaged { path, problem }),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Small files that are replaced whole: either the old or the new one is there, whatever happens.
+
+use crate::error::Error;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Replaces a file: written beside it, synced, renamed over it.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let beside = path.with_extension("tmp");
+    let written = (|| {
+        let mut file = File::create(&beside)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&beside, path)?;
+        sync_folder(path)
+    })();
+    written.map_err(|source| {
+        // What was half written helps nobody; if it cannot be removed the next write overwrites it.
+        let _ = fs::remove_file(&beside);
+        failed("write", path, source)
+    })
+}
+
+/// Makes a rename in the folder of this file last through a loss of power.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        // Not every system can open a folder; where it cannot, there is nothing to sync.
+        Some(folder) if cfg!(unix) => File::open(folder)?.sync_all(),
+        _ => Ok(()),
+    }
+}
+
+/// A file's bytes; `None` where it does not exist.
+pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(failed("read", path, source)),
+    }
+}
+
+/// The error of a file.
+pub(crate) fn failed(doing: &'static str, path: &Path, source: io::Error) -> Error {
+    let path = path.to_path_buf();
+    Error::File {
+        doing,
+        path,
+        source,
+    }
+}

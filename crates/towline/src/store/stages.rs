@@ -1,0 +1,96 @@
+//! What a chain leaves behind in warm-up: `warmup-K-S.bin` for each stage, `tuning-K.bin` when it is done.
+
+use super::{file, framed};
+use crate::error::Error;
+use crate::tuning::Tuning;
+use crate::warmup::Warming;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The version of the format that is written here, and the newest that is read.
+const VERSION: u32 = 1;
+/// More stages than any warm-up has.
+const MOST: usize = 32;
+
+/// The warm-up files of one chain.
+#[derive(Debug, Clone)]
+pub(crate) struct Stages {
+    folder: PathBuf,
+    chain: usize,
+}
+
+/// The end of a stage.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Stage {
+    pub warming: Warming,
+    pub seconds: f64,
+    pub failures: u64,
+}
+
+impl Stages {
+    pub fn new(folder: &Path, chain: usize) -> Self {
+        Self {
+            folder: folder.to_path_buf(),
+            chain,
+        }
+    }
+
+    fn path(&self, stage: usize) -> PathBuf {
+        self.folder
+            .join(format!("warmup-{}-{stage}.bin", self.chain))
+    }
+
+    fn tuning_path(&self) -> PathBuf {
+        self.folder.join(format!("tuning-{}.bin", self.chain))
+    }
+
+    /// The newest stage that was saved.
+    pub fn newest(&self) -> Option<usize> {
+        (0..MOST).rev().find(|&stage| self.path(stage).exists())
+    }
+
+    pub fn save(&self, stage: &Stage) -> Result<(), Error> {
+        write(&self.path(stage.warming.stage()), stage)
+    }
+
+    pub fn load(&self, stage: usize) -> Result<Stage, Error> {
+        read(&self.path(stage))
+    }
+
+    /// Removes what only warm-up needs.
+    pub fn clear(&self) {
+        for stage in 0..MOST {
+            // What cannot be removed does no harm: it is never read once production has begun.
+            let _ = fs::remove_file(self.path(stage));
+        }
+    }
+
+    pub fn save_tuning(&self, tuning: &Tuning) -> Result<(), Error> {
+        write(&self.tuning_path(), tuning)
+    }
+
+    pub fn load_tuning(&self) -> Result<Tuning, Error> {
+        read(&self.tuning_path())
+    }
+}
+
+fn write(path: &Path, content: &impl Serialize) -> Result<(), Error> {
+    match framed::wrap(VERSION, content) {
+        Ok(bytes) => file::replace(path, &bytes),
+        Err(problem) => Err(Error::Damaged {
+            path: path.to_path_buf(),
+            problem,
+        }),
+    }
+}
+
+fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, Error> {
+    match file::read(path)? {
+        Some(bytes) => framed::unwrap(path, VERSION, &bytes),
+        None => Err(Error::Damaged {
+            path: path.to_path_buf(),
+            problem: "it is not there, and the run cannot go on without it".to_owned(),
+        }),
+    }
+}
