@@ -33,7 +33,10 @@ pub fn run(options: Options) -> Result<(), Failure> {
     if options.show {
         return Ok(());
     }
-    let folder = options.out.clone().unwrap_or_else(|| default_folder(&options, &model));
+    let folder = options
+        .out
+        .clone()
+        .unwrap_or_else(|| default_folder(&options, &model));
     let description = describe(&resolved, &folder).map_err(Failure::Run)?;
     sampling::begin(&*boxed(target), &folder, description, &options.sampling)
 }

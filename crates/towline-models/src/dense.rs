@@ -221,6 +221,24 @@ impl System for DenseSystem<'_> {
         }
     }
 
+    fn to_natural(&self, y: &[f64]) -> Vec<f64> {
+        let mut natural = y.to_vec();
+        let blocks = natural.chunks_exact_mut(self.dense.block());
+        for (out, y) in blocks.zip(y.chunks_exact(self.dense.block())) {
+            let width = self.dense.fixed.width;
+            self.at.root.multiply(&y[width..], &mut out[width..]);
+        }
+        natural
+    }
+
+    fn from_natural(&self, natural: &[f64]) -> Vec<f64> {
+        let mut y = natural.to_vec();
+        for block in y.chunks_exact_mut(self.dense.block()) {
+            self.at.root.solve(&mut block[self.dense.fixed.width..]);
+        }
+        y
+    }
+
     fn step(&self, weights: &[f64]) -> Option<DenseStep> {
         let Some(gram) = &self.at.gram else {
             return Some(DenseStep::Whole(self.root(weights)?.0));

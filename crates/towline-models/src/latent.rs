@@ -1,6 +1,7 @@
 //! The model itself: data, effects and priors put together, as a target that finds its own frames.
 
 mod build;
+mod recover;
 mod report;
 
 pub use build::{Builder, Data};
@@ -12,7 +13,10 @@ use crate::newton::{self, System};
 use crate::parameter::{Slow, Source};
 use crate::sparse::{Sparse, SparseAt, SparseSystem};
 use crate::vector::square;
-use towline::{ModelError, OwnFrame, Scratch, Target};
+use towline::{Frame, ModelError, OwnFrame, Scratch, Target};
+
+/// How many prior draws tell where the middle of the prior is.
+const MIDDLE: usize = 101;
 
 /// A latent Gaussian model: y standard normal, η = A(x) y + offset, data given η from a family.
 ///
@@ -32,6 +36,8 @@ pub struct LatentGaussian {
     /// The names of groups or places, for reports.
     pub(crate) labels: Vec<Labels>,
     pub(crate) settings: Vec<(String, String)>,
+    /// The latent values at the mode for the middle of the priors: where searches may begin.
+    pub(crate) reference: Option<Vec<f64>>,
 }
 
 /// What names the latent values of one term.
@@ -139,6 +145,30 @@ impl LatentGaussian {
             f64::NEG_INFINITY
         } else {
             value
+        }
+    }
+
+    /// The middle of the prior of x, coordinate by coordinate.
+    fn middle(&self) -> Vec<f64> {
+        let mut rng = towline::Rng::stream(0, 0);
+        let mut one = |slow: &Slow| {
+            let mut draws: Vec<f64> = (0..MIDDLE).map(|_| slow.draw(&mut rng)).collect();
+            draws.sort_by(f64::total_cmp);
+            draws[MIDDLE / 2]
+        };
+        self.slow.iter().map(&mut one).collect()
+    }
+
+    /// Finds the reference for searches.
+    fn refer(&mut self) {
+        self.reference = None;
+        let Ok(Some(cache)) = self.prepare(&self.middle()) else {
+            return;
+        };
+        let zero = vec![0.0; self.fast_dim()];
+        let own = self.own_frame(&cache, &zero, &mut Scratch::default());
+        if let Some(Frame::Affine { centre, .. }) = own.map(|own| own.frame) {
+            self.reference = Some(with_system!(self, cache, system => system.to_natural(&centre)));
         }
     }
 
@@ -253,6 +283,7 @@ impl Target for LatentGaussian {
             &self.offset,
             cache.base,
             hint,
+            self.reference.as_deref(),
         ))
     }
 }

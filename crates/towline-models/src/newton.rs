@@ -24,6 +24,12 @@ pub(crate) trait System {
     /// out = Aᵀ g.
     fn pull(&self, g: &[f64], out: &mut [f64], spare: &mut [f64]);
 
+    /// The latent values themselves, on a scale that does not depend on x.
+    fn to_natural(&self, y: &[f64]) -> Vec<f64>;
+
+    /// The y that stand for these latent values at this x.
+    fn from_natural(&self, natural: &[f64]) -> Vec<f64>;
+
     /// How much working space push and pull need.
     fn spare(&self) -> usize;
 
@@ -50,7 +56,7 @@ const MOST_STEPS: usize = 100;
 /// Halvings of one step before the search gives up.
 const MOST_HALVINGS: usize = 40;
 /// The squared length of a step (in conditional standard deviations) that is short enough to stop.
-const CLOSE: f64 = 1e-14;
+const CLOSE: f64 = 1e-10;
 /// A step with an old factorisation must shorten the next to less than this, squared, for another to be worth trying.
 const SHRINKS: f64 = 0.09;
 /// Rounding of the height, relative to its size: what a climb may lose by it.
@@ -58,7 +64,10 @@ const ROUNDING: f64 = 1e-13;
 
 /// The frame of the conditional at one x.
 ///
-/// `offset` is added to the linear predictor, `base` to the log density.
+/// `offset` is added to the linear predictor, `base` to the log density. The search begins at `hint`, or with the latent
+/// values of `reference` where those are better: strong data fix the latent values whatever x is, weak ones leave them to
+/// their prior and so fix y.
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn frame<S: System>(
     system: &S,
     likelihood: &Likelihood,
@@ -66,6 +75,7 @@ pub(crate) fn frame<S: System>(
     offset: &[f64],
     base: f64,
     hint: &[f64],
+    reference: Option<&[f64]>,
 ) -> Option<OwnFrame> {
     let (dim, rows) = (system.dim(), offset.len());
     let classes = likelihood.classes();
@@ -97,6 +107,21 @@ pub(crate) fn frame<S: System>(
         y.fill(0.0);
         work.eta.copy_from_slice(offset);
         value = zero;
+    }
+    if let Some(natural) = reference {
+        let other = system.from_natural(natural);
+        if other.iter().all(|v| v.is_finite()) {
+            system.push(&other, &mut work.trial, &mut work.spare);
+            for (e, o) in work.trial.iter_mut().zip(offset) {
+                *e += o;
+            }
+            let there = height(&other, &work.trial);
+            evaluations += 1;
+            if there > value {
+                (y, value) = (other, there);
+                std::mem::swap(&mut work.eta, &mut work.trial);
+            }
+        }
     }
     if !value.is_finite() {
         return None;

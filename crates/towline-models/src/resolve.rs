@@ -9,7 +9,6 @@ mod separable;
 #[cfg(test)]
 mod tests;
 
-pub use design::{NewGroups, NewRows};
 pub use parts::{Chosen, ModelParts};
 
 use crate::defaults::{self, Unit};
@@ -18,6 +17,7 @@ use crate::fixed::Fixed;
 use crate::formula::{Context, Expression, Factor, Formula, INTERCEPT, Matrix, names, parse};
 use crate::latent::Data;
 use crate::parameter::Value;
+use crate::predict::New;
 use crate::rank::refuse_collinear;
 use crate::sparse::Grouping;
 use crate::spec::{FamilyKind, MissingRule, ModelFile};
@@ -157,11 +157,11 @@ impl Resolved {
         })
     }
 
-    /// New rows, coded as the fitted ones.
+    /// New rows, coded as the fitted ones, and what should be known of them.
     ///
     /// # Errors
     /// Columns or levels that are missing there.
-    pub fn rows(&self, table: &Table) -> Result<NewRows, Error> {
+    pub fn rows(&self, table: &Table) -> Result<(New, Vec<String>), Error> {
         self.design.rows(table)
     }
 

@@ -299,6 +299,21 @@ impl Sparse {
             }
         }
     }
+
+    /// u from b = Λ u of one term and class: the inverse of [`effects_of`](Self::effects_of).
+    pub fn effects_from(&self, at: &SparseAt, term: usize, class: usize, b: &[f64], u: &mut [f64]) {
+        let lambda = &at.lambda[term];
+        let term = &self.terms[term];
+        let (k, places) = (term.width, term.places(class));
+        for (b, places) in b.chunks_exact(k).zip(places.chunks_exact(k)) {
+            for i in 0..k {
+                let known: f64 = (0..i)
+                    .map(|j| lambda[i * k + j] * u[places[j] as usize])
+                    .sum();
+                u[places[i] as usize] = (b[i] - known) / lambda[i * k + i];
+            }
+        }
+    }
 }
 
 impl Meetings {
@@ -499,6 +514,37 @@ impl System for SparseSystem<'_> {
                 }
             }
         }
+    }
+
+    fn to_natural(&self, y: &[f64]) -> Vec<f64> {
+        let border = self.sparse.border();
+        let mut natural = y.to_vec();
+        for (term, lambda) in self.sparse.terms.iter().zip(&self.at.lambda) {
+            let k = term.width;
+            for places in term.places.chunks_exact(k) {
+                for i in 0..k {
+                    let value = (0..=i).map(|j| lambda[i * k + j] * y[border + places[j] as usize]);
+                    natural[border + places[i] as usize] = value.sum();
+                }
+            }
+        }
+        natural
+    }
+
+    fn from_natural(&self, natural: &[f64]) -> Vec<f64> {
+        let border = self.sparse.border();
+        let mut y = natural.to_vec();
+        for (term, lambda) in self.sparse.terms.iter().zip(&self.at.lambda) {
+            let k = term.width;
+            for places in term.places.chunks_exact(k) {
+                for i in 0..k {
+                    let before = (0..i).map(|j| lambda[i * k + j] * y[border + places[j] as usize]);
+                    let rest = natural[border + places[i] as usize] - before.sum::<f64>();
+                    y[border + places[i] as usize] = rest / lambda[i * k + i];
+                }
+            }
+        }
+        y
     }
 
     fn step(&self, weights: &[f64]) -> Option<SparseRoot> {

@@ -31,7 +31,12 @@ impl Description {
         let priors = resolved
             .chosen
             .iter()
-            .map(|chosen| (chosen.name.clone(), Value::from(format!("{} ({})", chosen.prior, chosen.why))))
+            .map(|chosen| {
+                (
+                    chosen.name.clone(),
+                    Value::from(format!("{} ({})", chosen.prior, chosen.why)),
+                )
+            })
             .collect::<serde_json::Map<_, _>>();
         Self {
             kind: KIND.into(),
@@ -47,7 +52,8 @@ impl Description {
         if model.get("kind").and_then(Value::as_str) != Some(KIND) {
             bail!("it is not the run of `towline fit`");
         }
-        serde_json::from_value(model.clone()).context("its manifest does not describe a model that this version knows")
+        serde_json::from_value(model.clone())
+            .context("its manifest does not describe a model that this version knows")
     }
 
     /// The model and its data again, which must be those of the fit.
@@ -70,7 +76,9 @@ impl Description {
 
 /// The model of a run, to go on with it.
 pub fn from_manifest(model: &Value, folder: &Path) -> Result<Box<dyn Sample>> {
-    Ok(boxed(Description::parse(model)?.resolve(folder)?.parts.build()?))
+    Ok(boxed(
+        Description::parse(model)?.resolve(folder)?.parts.build()?,
+    ))
 }
 
 /// A file's path as seen from a folder, so that both can be moved together.
@@ -78,7 +86,11 @@ fn relative(file: &Path, folder: &Path) -> PathBuf {
     let (Some(file_parts), Some(folder_parts)) = (parts(file), parts(folder)) else {
         return file.to_path_buf();
     };
-    let common = file_parts.iter().zip(&folder_parts).take_while(|(a, b)| a == b).count();
+    let common = file_parts
+        .iter()
+        .zip(&folder_parts)
+        .take_while(|(a, b)| a == b)
+        .count();
     let up = folder_parts[common..].iter().map(|_| PathBuf::from(".."));
     up.chain(file_parts[common..].iter().cloned()).collect()
 }

@@ -4,7 +4,9 @@ use crate::sampling::SamplingOptions;
 use anyhow::{Result, bail};
 use clap::Args;
 use std::path::PathBuf;
-use towline_models::{DataSpec, Distance, FamilyKind, GpSpec, Link, MissingRule, ModelFile, PriorTexts};
+use towline_models::{
+    DataSpec, Distance, FamilyKind, GpSpec, Link, MissingRule, ModelFile, PriorTexts,
+};
 
 /// Flags of `towline fit`.
 #[derive(Debug, Args)]
@@ -47,7 +49,12 @@ pub struct Options {
     pub exposure: Option<String>,
 
     /// Inputs of a Gaussian process: x,y
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', conflicts_with = "file")]
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        value_delimiter = ',',
+        conflicts_with = "file"
+    )]
     pub gp: Vec<String>,
 
     /// Its covariance: exponential, 'matern32 + nugget', squared_exponential_ard, … [default: matern32]
@@ -99,10 +106,15 @@ impl Options {
             return Ok(ModelFile::read(file)?);
         }
         let Some(data) = &self.data else {
-            bail!("what is to be fitted? give a model file, or --data with --formula or --response");
+            bail!(
+                "what is to be fitted? give a model file, or --data with --formula or --response"
+            );
         };
         let Some(family) = self.family else {
-            bail!("--family is missing: one of {}", FamilyKind::ALL.map(FamilyKind::name).join(", "));
+            bail!(
+                "--family is missing: one of {}",
+                FamilyKind::ALL.map(FamilyKind::name).join(", ")
+            );
         };
         let mut priors = PriorTexts::default();
         for text in &self.prior {
@@ -133,7 +145,11 @@ impl Options {
                 success: self.success.clone(),
                 trials: self.trials.clone(),
                 exposure: self.exposure.clone(),
-                missing: if self.drop_missing { MissingRule::Drop } else { MissingRule::Refuse },
+                missing: if self.drop_missing {
+                    MissingRule::Drop
+                } else {
+                    MissingRule::Refuse
+                },
                 ..DataSpec::default()
             },
             gp: gp.into_iter().collect(),

@@ -9,14 +9,26 @@ pub fn render(resolved: &Resolved, target: &LatentGaussian) -> String {
     let model = &resolved.model;
     let mut text = String::new();
     let rows = resolved.parts.data.response.len();
-    let link = model.link.map_or(String::new(), |link| format!(", {link:?} link").to_lowercase());
-    let _ = writeln!(text, "{} response{link}, {rows} rows of {}", model.family, model.data.file.display());
+    let link = model.link.map_or(String::new(), |link| {
+        format!(", {link:?} link").to_lowercase()
+    });
+    let _ = writeln!(
+        text,
+        "{} response{link}, {rows} rows of {}",
+        model.family,
+        model.data.file.display()
+    );
     if let Some(formula) = &model.formula {
         let words: Vec<&str> = formula.split_whitespace().collect();
         let _ = writeln!(text, "{}", words.join(" "));
     }
     for gp in &model.gp {
-        let _ = writeln!(text, "Gaussian process over {}: {}", gp.inputs.join(", "), gp.covariance);
+        let _ = writeln!(
+            text,
+            "Gaussian process over {}: {}",
+            gp.inputs.join(", "),
+            gp.covariance
+        );
     }
     let _ = writeln!(
         text,

@@ -184,7 +184,7 @@ impl Builder {
         for (name, (mean, sd)) in fixed.names.iter().zip(fixed.means.iter().zip(&fixed.sds)) {
             settings.push((format!("prior of {name}"), format!("normal({mean}, {sd})")));
         }
-        Ok(LatentGaussian {
+        let mut model = LatentGaussian {
             family: data.family,
             likelihood,
             response: data.response,
@@ -195,7 +195,10 @@ impl Builder {
             family_parameter,
             labels,
             settings,
-        })
+            reference: None,
+        };
+        model.refer();
+        Ok(model)
     }
 
     fn validate(&self) -> Result<(), Error> {
@@ -316,6 +319,7 @@ impl LatentGaussian {
         let classes = self.likelihood.classes();
         model.likelihood = Likelihood::new(self.family, &response, trials.as_deref(), classes);
         model.response = response;
+        model.refer();
         model
     }
 

@@ -4,8 +4,6 @@ use super::{At, Cache, Latent, LatentGaussian};
 use crate::parameter::Kind;
 use towline::{Column, Frame, Model, ModelError, Rng, Role, Scratch, Target};
 
-/// How many prior draws tell where the middle of the prior is.
-const MIDDLE: usize = 101;
 /// How far from the middle chains begin, beside draws of the prior.
 const DISPERSION: f64 = 0.5;
 /// How often a start is tried.
@@ -90,16 +88,7 @@ impl Model for LatentGaussian {
     }
 
     fn start(&self, rng: &mut Rng) -> Result<(Vec<f64>, Vec<f64>), ModelError> {
-        let mut middle_rng = Rng::stream(0, 0);
-        let middle: Vec<f64> = self
-            .slow
-            .iter()
-            .map(|slow| {
-                let mut draws: Vec<f64> = (0..MIDDLE).map(|_| slow.draw(&mut middle_rng)).collect();
-                draws.sort_by(f64::total_cmp);
-                draws[MIDDLE / 2]
-            })
-            .collect();
+        let middle = self.middle();
         for _ in 0..TRIES {
             let x: Vec<f64> = self
                 .slow

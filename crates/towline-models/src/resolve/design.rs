@@ -1,8 +1,10 @@
 //! How rows of a table become rows of the model: the same for new data as for the fitted.
 
 use super::response;
+use crate::covariance::Places;
 use crate::error::Error;
 use crate::formula::{Expression, Factor, Matrix};
+use crate::predict::New;
 use crate::table::Table;
 
 #[derive(Debug, Clone)]
@@ -20,30 +22,6 @@ pub(super) struct GroupDesign {
     pub factor: Factor,
     pub effects: Matrix,
     pub correlated: bool,
-}
-
-/// New rows, coded as the fitted ones.
-#[derive(Debug, Clone)]
-pub struct NewRows {
-    /// The fixed effects' covariates, column by column.
-    pub fixed: Vec<Vec<f64>>,
-    /// What is added to the linear predictor.
-    pub offset: Vec<f64>,
-    /// The random effects.
-    pub groups: Vec<NewGroups>,
-    /// The Gaussian process's inputs, input by input.
-    pub coordinates: Vec<Vec<f64>>,
-    /// Whether there is an exposure in the model that these rows do not have: then it is 1.
-    pub without_exposure: bool,
-}
-
-/// The groups of new rows.
-#[derive(Debug, Clone)]
-pub struct NewGroups {
-    /// The group of each row; `None` for a group that was not fitted.
-    pub group: Vec<Option<usize>>,
-    /// Effect by effect, what it multiplies.
-    pub columns: Vec<Vec<f64>>,
 }
 
 impl Design {
@@ -66,35 +44,58 @@ impl Design {
         Ok(offset)
     }
 
-    pub fn rows(&self, table: &Table) -> Result<NewRows, Error> {
-        let without_exposure = self.exposure.as_ref().is_some_and(|e| !e.is_in(table));
-        let offset = if without_exposure {
-            let bare = Self {
-                exposure: None,
-                ..self.clone()
-            };
-            bare.offset(table)?
-        } else {
-            self.offset(table)?
+    pub fn rows(&self, table: &Table) -> Result<(New, Vec<String>), Error> {
+        let mut notes = Vec::new();
+        let lacks = self
+            .exposure
+            .as_ref()
+            .filter(|exposure| !exposure.is_in(table));
+        let offset = match lacks {
+            None => self.offset(table)?,
+            Some(exposure) => {
+                notes.push(format!(
+                    "{} has no `{}`: it is taken to be 1",
+                    table.name(),
+                    exposure.name()
+                ));
+                let bare = Self {
+                    exposure: None,
+                    ..self.clone()
+                };
+                bare.offset(table)?
+            }
         };
-        let groups = self
-            .groups
-            .iter()
-            .map(|design| {
-                Ok(NewGroups {
-                    group: design.factor.codes(table)?,
-                    columns: design.effects.values(table)?,
-                })
-            })
-            .collect::<Result<_, Error>>()?;
-        let coordinates = self.inputs.iter().map(|input| input.values(table));
-        Ok(NewRows {
+        let mut new = New {
+            rows: table.rows(),
             fixed: self.fixed.values(table)?,
             offset,
-            groups,
-            coordinates: coordinates.collect::<Result<_, _>>()?,
-            without_exposure,
-        })
+            places: Places {
+                len: if self.inputs.is_empty() {
+                    0
+                } else {
+                    table.rows()
+                },
+                coordinates: self
+                    .inputs
+                    .iter()
+                    .map(|input| input.values(table))
+                    .collect::<Result<_, _>>()?,
+            },
+            ..New::default()
+        };
+        for design in &self.groups {
+            let group = design.factor.codes(table)?;
+            let unknown = group.iter().filter(|group| group.is_none()).count();
+            if unknown > 0 {
+                notes.push(format!(
+                    "{unknown} rows are of groups of `{}` that were not fitted: their effects are drawn anew",
+                    design.factor.name
+                ));
+            }
+            new.groups.push(group);
+            new.columns.push(design.effects.values(table)?);
+        }
+        Ok((new, notes))
     }
 }
 

@@ -294,9 +294,13 @@ fn new_rows_are_coded_by_the_fit() {
     let text = "family = \"poisson\"\nformula = \"y ~ scale(x) + (1 | g)\"\n[data]\nfile = \"d.csv\"\nexposure = \"x\"";
     let resolved = resolve(text, COUNTS).unwrap();
     let new = Table::parse("n.csv", "x,g\n2.25,b\n2.25,z\n").unwrap();
-    let rows = resolved.rows(&new).unwrap();
+    let (rows, notes) = resolved.rows(&new).unwrap();
     assert_eq!(rows.fixed[1], [0.0, 0.0]);
-    assert_eq!(rows.groups[0].group, [Some(1), None]);
+    assert_eq!(rows.groups[0], [Some(1), None]);
+    assert!(
+        notes[0].contains("1 rows are of groups of `g`"),
+        "{notes:?}"
+    );
     assert_eq!(rows.offset[0], 2.25f64.ln());
     assert!(resolved.response_of(&new).unwrap().is_none());
 }

@@ -1,0 +1,225 @@
+//! Prediction from a draw: the latent predictor at new places, for known and for new groups.
+
+use crate::covariance::{Column, Places};
+use crate::dense::{Dense, DenseAt};
+use crate::error::Error;
+use crate::latent::{At, Cache, Latent, LatentGaussian};
+use crate::sparse::{Sparse, SparseAt};
+use crate::vector::{inner, square};
+use towline::Rng;
+
+/// Where predictions are wanted.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct New {
+    /// How many predictions.
+    pub rows: usize,
+    /// The covariates of the fixed effects, in the model's order: covariate by covariate.
+    pub fixed: Vec<Vec<f64>>,
+    /// The offset of each, or empty.
+    pub offset: Vec<f64>,
+    /// The places, for a Gaussian process.
+    pub places: Places,
+    /// Grouping by grouping: the group of each, `None` for a group that the data do not have.
+    pub groups: Vec<Vec<Option<usize>>>,
+    /// Grouping by grouping, effect by effect: what it multiplies.
+    pub columns: Vec<Vec<Vec<f64>>>,
+    /// Whether what is particular to a place (a nugget) is part of what is predicted.
+    pub with_nugget: bool,
+}
+
+/// The linear predictor at new rows given one draw: normal, with these means and variances. (Class by class.)
+#[derive(Debug, Clone, PartialEq)]
+pub struct Predicted {
+    /// The mean of each.
+    pub mean: Vec<f64>,
+    /// The variance of each: what the draw leaves open. Known groups leave nothing open.
+    pub variance: Vec<f64>,
+}
+
+impl Predicted {
+    /// One draw of the predictor at each row, each by itself.
+    pub fn draw(&self, rng: &mut Rng) -> Vec<f64> {
+        let parts = self.mean.iter().zip(&self.variance);
+        parts.map(|(m, v)| m + v.sqrt() * rng.normal()).collect()
+    }
+}
+
+impl LatentGaussian {
+    /// The linear predictor at new rows, given a draw y and the cache of its x.
+    ///
+    /// # Errors
+    /// Where what is new does not fit the model.
+    pub fn predict(&self, cache: &Cache, y: &[f64], new: &New) -> Result<Predicted, Error> {
+        self.check(new)?;
+        let classes = self.likelihood.classes();
+        let width = self.fixed.len();
+        let mut out = Predicted {
+            mean: vec![0.0; classes * new.rows],
+            variance: vec![0.0; classes * new.rows],
+        };
+        for class in 0..classes {
+            let rows = class * new.rows..(class + 1) * new.rows;
+            let mean = &mut out.mean[rows.clone()];
+            for (m, offset) in mean.iter_mut().zip(&new.offset) {
+                *m = *offset;
+            }
+            let from = match &self.latent {
+                Latent::Dense(dense) => class * dense.block(),
+                Latent::Sparse(_) => class * width,
+            };
+            for (k, column) in new.fixed.iter().enumerate() {
+                let beta = self.fixed.means[k] + self.fixed.sds[k] * y[from + k];
+                for (m, x) in mean.iter_mut().zip(column) {
+                    *m += beta * x;
+                }
+            }
+            let variance = &mut out.variance[rows];
+            match (&self.latent, &cache.at) {
+                (Latent::Dense(dense), At::Dense(at)) => {
+                    let u = &y[from + width..from + dense.block()];
+                    dense.predict(at, &cache.values, u, new, mean, variance);
+                }
+                (Latent::Sparse(sparse), At::Sparse(at)) => {
+                    sparse.predict(at, &y[sparse.border()..], class, new, mean, variance);
+                }
+                _ => unreachable!("a cache belongs to the model that made it"),
+            }
+        }
+        Ok(out)
+    }
+
+    /// The mean of the response (for the softmax, the probability of each class) where the linear predictor is `eta`, one
+    /// for each class; for one trial.
+    pub fn response_mean(&self, eta: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; eta.len()];
+        self.likelihood.mean(eta, &mut out);
+        out
+    }
+
+    fn check(&self, new: &New) -> Result<(), Error> {
+        let fits = |name: &str, len: usize| {
+            if len == new.rows {
+                Ok(())
+            } else {
+                Err(Error::model(format!(
+                    "{name} has {len} entries for {} predictions",
+                    new.rows
+                )))
+            }
+        };
+        if new.fixed.len() != self.fixed.len() {
+            return Err(Error::model(format!(
+                "predictions need the {} covariates of the model ({}), {} were given",
+                self.fixed.len(),
+                self.fixed.names.join(", "),
+                new.fixed.len()
+            )));
+        }
+        for (name, column) in self.fixed.names.iter().zip(&new.fixed) {
+            fits(name, column.len())?;
+        }
+        if !new.offset.is_empty() {
+            fits("the offset", new.offset.len())?;
+        }
+        match &self.latent {
+            Latent::Dense(dense) => {
+                if new.places.coordinates.len() != dense.places.coordinates.len() {
+                    return Err(Error::model(
+                        "new places need the coordinates that the data's have",
+                    ));
+                }
+                for column in &new.places.coordinates {
+                    fits("the list of places", column.len())?;
+                }
+            }
+            Latent::Sparse(sparse) => {
+                let terms = sparse.terms.len();
+                if new.groups.len() != terms || new.columns.len() != terms {
+                    return Err(Error::model(format!(
+                        "predictions need a group for each of {terms} groupings"
+                    )));
+                }
+                for ((term, groups), columns) in
+                    sparse.terms.iter().zip(&new.groups).zip(&new.columns)
+                {
+                    fits("a grouping", groups.len())?;
+                    if columns.len() != term.width {
+                        return Err(Error::model(
+                            "a grouping needs a column for each of its effects",
+                        ));
+                    }
+                    for column in columns {
+                        fits("a column of a grouping", column.len())?;
+                    }
+                    if groups.iter().flatten().any(|g| *g >= term.groups) {
+                        return Err(Error::model(
+                            "a group that the data do not have must be given as new",
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Dense {
+    /// With f = L u and k the covariances with the data's places, the mean is kᵀK⁻¹f = (L⁻¹k)ᵀu.
+    fn predict(
+        &self,
+        at: &DenseAt,
+        values: &[f64],
+        u: &[f64],
+        new: &New,
+        mean: &mut [f64],
+        variance: &mut [f64],
+    ) {
+        let mut column = vec![0.0; self.places.len];
+        let mut spare = Vec::new();
+        for i in 0..new.rows {
+            let place = new.places.place(i);
+            self.node.column(
+                &self.places,
+                values,
+                Column::Other(&place),
+                &mut column,
+                &mut spare,
+            );
+            at.root.solve(&mut column);
+            mean[i] += inner(&column, u);
+            let own = self.node.variance(values, &place, new.with_nugget);
+            variance[i] = (own - square(&column)).max(0.0);
+        }
+    }
+}
+
+impl Sparse {
+    fn predict(
+        &self,
+        at: &SparseAt,
+        u: &[f64],
+        class: usize,
+        new: &New,
+        mean: &mut [f64],
+        variance: &mut [f64],
+    ) {
+        for (t, term) in self.terms.iter().enumerate() {
+            let k = term.width;
+            let mut b = vec![0.0; term.groups * k];
+            self.effects_of(at, t, class, u, &mut b);
+            let lambda = &at.lambda[t];
+            for i in 0..new.rows {
+                let z = |a: usize| new.columns[t][a][i];
+                match new.groups[t][i] {
+                    Some(group) => mean[i] += (0..k).map(|a| z(a) * b[group * k + a]).sum::<f64>(),
+                    None => {
+                        // zᵀΛΛᵀz.
+                        let parts =
+                            (0..k).map(|j| (j..k).map(|a| lambda[a * k + j] * z(a)).sum::<f64>());
+                        variance[i] += parts.map(|v| v * v).sum::<f64>();
+                    }
+                }
+            }
+        }
+    }
+}
