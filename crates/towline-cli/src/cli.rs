@@ -1,6 +1,6 @@
 //! The command line as clap reads it: one line for each subcommand.
 
-use crate::{fit, paper, resume, run};
+use crate::{fit, map, paper, predict, resume, run};
 use clap::{Parser, Subcommand};
 
 /// Samples densities of two speeds by dragging fast variables along.
@@ -26,6 +26,10 @@ pub enum Command {
     Paper(paper::Options),
     /// Fit a latent Gaussian model to data: classification, geostatistics, mixed models
     Fit(Box<fit::Options>),
+    /// Draw the surface of a fitted Gaussian process, and its uncertainty
+    Map(map::Options),
+    /// Predict at new rows from a fitted model
+    Predict(predict::Options),
     /// Sample one of the built-in examples
     Run(run::Options),
     /// Go on with a run that was interrupted, or make more draws

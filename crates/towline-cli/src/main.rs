@@ -4,7 +4,9 @@ mod builtin;
 mod cli;
 mod failure;
 mod fit;
+mod map;
 mod paper;
+mod predict;
 mod registry;
 mod resume;
 mod run;
@@ -21,6 +23,8 @@ fn main() -> ExitCode {
             .map_err(Failure::Options)
             .and_then(|plan| paper::run(&plan).map_err(Failure::Run)),
         Command::Fit(options) => fit::run(*options),
+        Command::Map(options) => map::run(&options),
+        Command::Predict(options) => predict::run(&options),
         Command::Run(options) => run::run(options),
         Command::Resume(options) => resume::run(&options),
     };
