@@ -1,6 +1,6 @@
 //! The command line as clap reads it: one line for each subcommand.
 
-use crate::{export, paper, report, resume, run, summary};
+use crate::{export, fit, map, paper, predict, report, resume, run, summary};
 use clap::{Parser, Subcommand};
 
 /// Samples densities of two speeds by dragging fast variables along.
@@ -14,6 +14,7 @@ pub struct Cli {
 
 const EXAMPLE: &str = "\
 Example:
+  towline fit model.toml         a model of data in a table, with priors and progress
   towline run neal1              four chains of the report's first example, in ./neal1
   towline resume neal1           goes on with a run that was interrupted
   towline summary neal1          its table, also while it runs; report and export read it too
@@ -30,6 +31,12 @@ pub enum Command {
     Report(report::Options),
     /// Write a run's draws for ArviZ, GetDist and other tools
     Export(export::Options),
+    /// Fit a latent Gaussian model to data: classification, geostatistics, mixed models
+    Fit(Box<fit::Options>),
+    /// Draw the surface of a fitted Gaussian process, and its uncertainty
+    Map(map::Options),
+    /// Predict at new rows from a fitted model
+    Predict(predict::Options),
     /// Sample one of the built-in examples
     Run(run::Options),
     /// Go on with a run that was interrupted, or make more draws

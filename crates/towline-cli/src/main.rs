@@ -4,7 +4,10 @@ mod builtin;
 mod cli;
 mod export;
 mod failure;
+mod fit;
+mod map;
 mod paper;
+mod predict;
 mod registry;
 mod report;
 mod resume;
@@ -26,6 +29,9 @@ fn main() -> ExitCode {
         Command::Summary(options) => summary::run(&options).map_err(Failure::Run),
         Command::Report(options) => report::run(&options).map_err(Failure::Run),
         Command::Export(options) => export::run(&options).map_err(Failure::Run),
+        Command::Fit(options) => fit::run(*options),
+        Command::Map(options) => map::run(&options),
+        Command::Predict(options) => predict::run(&options),
         Command::Run(options) => run::run(options),
         Command::Resume(options) => resume::run(&options),
     };

@@ -1,7 +1,7 @@
 //! `towline paper`: every figure and number of Neal's report, with error bars, beside the known values.
 
 mod estimate;
-mod figures;
+pub mod figures;
 #[cfg(test)]
 mod fixture;
 mod format;

@@ -1,9 +1,11 @@
 //! The models that the command can run by name, and how a run's model is built again from its manifest.
 
 use crate::builtin::{Neal1, Neal2};
+use crate::fit;
 use crate::sampling::{Sample, boxed};
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// A built-in example: what it is called, what it is, and the model.
 pub struct BuiltIn {
@@ -41,10 +43,11 @@ pub fn built_in(name: &str) -> Result<(Box<dyn Sample>, Value)> {
 }
 
 /// The model of a run, from what its manifest says. A new kind of model adds a line here.
-pub fn model_from_manifest(model: &Value) -> Result<Box<dyn Sample>> {
+pub fn model_from_manifest(model: &Value, folder: &Path) -> Result<Box<dyn Sample>> {
     let text = |key: &str| model.get(key).and_then(Value::as_str).unwrap_or_default();
     match text("kind") {
         "builtin" => Ok(built_in(text("name"))?.0),
+        "fit" => fit::from_manifest(model, folder),
         "" => bail!(
             "the manifest does not say what model was run: resume it with the program that began it"
         ),

@@ -96,7 +96,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         )));
     }
     let manifest = Manifest::read(&options.dir).map_err(|error| Failure::Run(error.into()))?;
-    let model = model_from_manifest(&manifest.model)
+    let model = model_from_manifest(&manifest.model, &options.dir)
         .with_context(|| format!("{} cannot be resumed", options.dir.display()))
         .map_err(Failure::Run)?;
     let changes = Changes {

@@ -1,6 +1,7 @@
 //! The model itself: data, effects and priors put together, as a target that finds its own frames.
 
 mod build;
+mod recover;
 mod report;
 
 pub use build::{Builder, Data};

@@ -6,17 +6,24 @@
 #![deny(missing_docs)]
 
 mod covariance;
+mod defaults;
 mod dense;
 mod distance;
 mod error;
 mod family;
 mod fixed;
+mod formula;
 mod latent;
+mod nearest;
 mod newton;
 mod parameter;
 mod pool;
 mod predict;
+mod rank;
+mod resolve;
 mod sparse;
+mod spec;
+mod table;
 mod triangle;
 mod vector;
 
@@ -26,7 +33,11 @@ pub use distance::{Distance, EARTH_RADIUS, great_circle};
 pub use error::Error;
 pub use family::Family;
 pub use fixed::Fixed;
+pub use formula::{SyntaxError, check_formula};
 pub use latent::{Builder, Cache, Data, LatentGaussian};
 pub use parameter::{Parameter, Value};
 pub use predict::{New, Predicted};
+pub use resolve::{Chosen, ModelParts, Resolved};
 pub use sparse::Grouping;
+pub use spec::{DataSpec, FamilyKind, GpSpec, Link, MissingRule, ModelFile, PriorTexts};
+pub use table::Table;

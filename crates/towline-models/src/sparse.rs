@@ -299,6 +299,21 @@ impl Sparse {
             }
         }
     }
+
+    /// u from b = Λ u of one term and class: the inverse of [`effects_of`](Self::effects_of).
+    pub fn effects_from(&self, at: &SparseAt, term: usize, class: usize, b: &[f64], u: &mut [f64]) {
+        let lambda = &at.lambda[term];
+        let term = &self.terms[term];
+        let (k, places) = (term.width, term.places(class));
+        for (b, places) in b.chunks_exact(k).zip(places.chunks_exact(k)) {
+            for i in 0..k {
+                let known: f64 = (0..i)
+                    .map(|j| lambda[i * k + j] * u[places[j] as usize])
+                    .sum();
+                u[places[i] as usize] = (b[i] - known) / lambda[i * k + i];
+            }
+        }
+    }
 }
 
 impl Meetings {

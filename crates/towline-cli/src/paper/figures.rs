@@ -1,9 +1,9 @@
 //! The paper's figures, each drawn once and written as SVG and PNG.
 
 mod autocorrelation;
-mod canvas;
+pub mod canvas;
 mod sample;
-mod style;
+pub mod style;
 mod typeset;
 
 use super::result::Row;

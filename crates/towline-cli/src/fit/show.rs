@@ -1,0 +1,53 @@
+//! The model in words: sizes, priors with their reasons, notes.
+
+use comfy_table::{Table, presets};
+use std::fmt::Write;
+use towline_models::{LatentGaussian, Resolved};
+
+/// The model as a reader should see it before it runs.
+pub fn render(resolved: &Resolved, target: &LatentGaussian) -> String {
+    let model = &resolved.model;
+    let mut text = String::new();
+    let rows = resolved.parts.data.response.len();
+    let link = model.link.map_or(String::new(), |link| {
+        format!(", {link:?} link").to_lowercase()
+    });
+    let _ = writeln!(
+        text,
+        "{} response{link}, {rows} rows of {}",
+        model.family,
+        model.data.file.display()
+    );
+    if let Some(formula) = &model.formula {
+        let words: Vec<&str> = formula.split_whitespace().collect();
+        let _ = writeln!(text, "{}", words.join(" "));
+    }
+    for gp in &model.gp {
+        let _ = writeln!(
+            text,
+            "Gaussian process over {}: {}",
+            gp.inputs.join(", "),
+            gp.covariance
+        );
+    }
+    let _ = writeln!(
+        text,
+        "{} slow parameters, {} fast",
+        target.slow_dim(),
+        target.fast_dim()
+    );
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["parameter", "prior", "why"]);
+    for chosen in &resolved.chosen {
+        table.add_row([&chosen.name, &chosen.prior, &chosen.why]);
+    }
+    let _ = write!(text, "\n{}", table.trim_fmt());
+    for note in &resolved.notes {
+        let _ = write!(text, "\n\nnote: {note}");
+    }
+    if !resolved.notes.is_empty() {
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,120 @@
+//! How rows of a table become rows of the model: the same for new data as for the fitted.
+
+use super::response;
+use crate::covariance::Places;
+use crate::error::Error;
+use crate::formula::{Expression, Factor, Matrix};
+use crate::predict::New;
+use crate::table::Table;
+
+#[derive(Debug, Clone)]
+pub(super) struct Design {
+    pub response: response::Design,
+    pub exposure: Option<Expression>,
+    pub offsets: Vec<Expression>,
+    pub fixed: Matrix,
+    pub groups: Vec<GroupDesign>,
+    pub inputs: Vec<Expression>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct GroupDesign {
+    pub factor: Factor,
+    pub effects: Matrix,
+    pub correlated: bool,
+}
+
+impl Design {
+    /// The sum of offsets and the logarithm of the exposure.
+    pub fn offset(&self, table: &Table) -> Result<Vec<f64>, Error> {
+        let mut offset = vec![0.0; table.rows()];
+        for part in &self.offsets {
+            for (sum, value) in offset.iter_mut().zip(part.values(table)?) {
+                *sum += value;
+            }
+        }
+        if let Some(exposure) = &self.exposure {
+            for (sum, value) in offset
+                .iter_mut()
+                .zip(positive(exposure, table, "an exposure")?)
+            {
+                *sum += value.ln();
+            }
+        }
+        Ok(offset)
+    }
+
+    pub fn rows(&self, table: &Table) -> Result<(New, Vec<String>), Error> {
+        let mut notes = Vec::new();
+        let lacks = self
+            .exposure
+            .as_ref()
+            .filter(|exposure| !exposure.is_in(table));
+        let offset = match lacks {
+            None => self.offset(table)?,
+            Some(exposure) => {
+                notes.push(format!(
+                    "{} has no `{}`: it is taken to be 1",
+                    table.name(),
+                    exposure.name()
+                ));
+                let bare = Self {
+                    exposure: None,
+                    ..self.clone()
+                };
+                bare.offset(table)?
+            }
+        };
+        let mut new = New {
+            rows: table.rows(),
+            fixed: self.fixed.values(table)?,
+            offset,
+            places: Places {
+                len: if self.inputs.is_empty() {
+                    0
+                } else {
+                    table.rows()
+                },
+                coordinates: self
+                    .inputs
+                    .iter()
+                    .map(|input| input.values(table))
+                    .collect::<Result<_, _>>()?,
+            },
+            ..New::default()
+        };
+        for design in &self.groups {
+            let group = design.factor.codes(table)?;
+            let unknown = group.iter().filter(|group| group.is_none()).count();
+            if unknown > 0 {
+                notes.push(format!(
+                    "{unknown} rows are of groups of `{}` that were not fitted: their effects are drawn anew",
+                    design.factor.name
+                ));
+            }
+            new.groups.push(group);
+            new.columns.push(design.effects.values(table)?);
+        }
+        Ok((new, notes))
+    }
+}
+
+/// Values that must all be above zero.
+pub(super) fn positive(
+    expression: &Expression,
+    table: &Table,
+    what: &str,
+) -> Result<Vec<f64>, Error> {
+    let values = expression.values(table)?;
+    match values.iter().position(|value| *value <= 0.0) {
+        None => Ok(values),
+        Some(row) => Err(Error::setting(
+            format!("{}, line {}", table.name(), table.line(row)),
+            format!(
+                "`{}` is {}, but {what} is above zero",
+                expression.name(),
+                values[row]
+            ),
+        )),
+    }
+}
