@@ -299,7 +299,7 @@ fn await_chains(
                 job.control.halt();
                 let error = watch.too_long(chain);
                 log(job, chain, &error);
-                together.leave(chain, &error.to_string());
+                together.give_up(chain, &error.to_string());
                 endings[chain] = Some(Err(error));
             }
         }

@@ -81,6 +81,12 @@ impl Together {
         self.met.notify_all();
     }
 
+    /// A chain hangs: nobody need wait for it, and its turn is another's.
+    pub fn give_up(&self, chain: usize, why: &str) {
+        self.leave(chain, why);
+        self.give_turn();
+    }
+
     fn take_turn(&self) {
         let mut turns = open(&self.turns);
         let ticket = turns.next;
