@@ -15,7 +15,7 @@ pub enum Distance {
 }
 
 /// The Earth's mean radius in kilometres (IUGG).
-pub const EARTH_RADIUS: f64 = 6371.008_8;
+pub const EARTH_RADIUS: f64 = 6_371.008_8;
 
 /// The great-circle distance between two (longitude, latitude) in degrees, in kilometres, by the haversine formula:
 /// right for near places too.
