@@ -6,6 +6,7 @@ pub use shape::Shape;
 
 use crate::distance::{Distance, great_circle};
 use crate::parameter::{Register, Source, Value};
+use crate::pool::Pooled;
 use crate::vector::wide;
 
 /// A covariance function.
@@ -151,10 +152,10 @@ fn circles(places: &Places, inputs: &[usize]) -> Vec<f64> {
 }
 
 impl Node {
-    /// The lower triangle of the covariance matrix of the data's places, column by column.
-    pub fn matrix(&self, places: &Places, values: &[f64], jitter: f64) -> Vec<f64> {
+    /// The lower triangle of the covariance matrix of the data's places, column by column; above it is anything.
+    pub fn matrix(&self, places: &Places, values: &[f64], jitter: f64) -> Pooled {
         let n = places.len;
-        let mut matrix = vec![0.0; n * n];
+        let mut matrix = Pooled::take(n * n);
         let mut spare = Vec::new();
         for j in 0..n {
             let column = &mut matrix[j * n + j..(j + 1) * n];

@@ -7,6 +7,7 @@ use crate::covariance::{Covariance, Node, Places};
 use crate::fixed::Scaled;
 use crate::newton::{System, Work};
 use crate::parameter::Register;
+use crate::pool::Pooled;
 use crate::triangle::Triangle;
 use crate::vector::wide;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
@@ -62,7 +63,7 @@ pub(crate) struct DenseAt {
     /// L.
     pub root: Triangle,
     /// The covariance of η, lower triangle: for steps in the space of the data.
-    gram: Option<Vec<f64>>,
+    gram: Option<Pooled>,
 }
 
 impl Dense {
@@ -102,12 +103,19 @@ impl Dense {
 
     pub fn prepare(&self, values: &[f64]) -> Option<DenseAt> {
         let covariance = self.node.matrix(&self.places, values, self.jitter);
+        let n = self.places.len;
         let gram = self.prior.as_ref().map(|prior| {
-            if self.fixed.width == 0 {
-                covariance.clone()
-            } else {
-                covariance.iter().zip(prior).map(|(a, b)| a + b).collect()
+            let mut gram = Pooled::take(n * n);
+            for j in 0..n {
+                let column = j * n + j..(j + 1) * n;
+                let parts = covariance[column.clone()]
+                    .iter()
+                    .zip(&prior[column.clone()]);
+                for (out, (a, b)) in gram[column].iter_mut().zip(parts) {
+                    *out = a + b;
+                }
             }
+            gram
         });
         let root = Triangle::root_of(covariance, self.places.len)?;
         Some(DenseAt { root, gram })
@@ -221,7 +229,7 @@ impl System for DenseSystem<'_> {
         }
     }
 
-    fn to_natural(&self, y: &[f64]) -> Vec<f64> {
+    fn natural(&self, y: &[f64]) -> Vec<f64> {
         let mut natural = y.to_vec();
         let blocks = natural.chunks_exact_mut(self.dense.block());
         for (out, y) in blocks.zip(y.chunks_exact(self.dense.block())) {
@@ -231,7 +239,7 @@ impl System for DenseSystem<'_> {
         natural
     }
 
-    fn from_natural(&self, natural: &[f64]) -> Vec<f64> {
+    fn whitened(&self, natural: &[f64]) -> Vec<f64> {
         let mut y = natural.to_vec();
         for block in y.chunks_exact_mut(self.dense.block()) {
             self.at.root.solve(&mut block[self.dense.fixed.width..]);
@@ -245,7 +253,7 @@ impl System for DenseSystem<'_> {
         };
         let n = self.dense.places.len;
         let half: Vec<f64> = weights.iter().map(|w| w.sqrt()).collect();
-        let mut b = vec![0.0; n * n];
+        let mut b = Pooled::take(n * n);
         wide(
             #[inline(always)]
             || {
@@ -293,9 +301,9 @@ impl System for DenseSystem<'_> {
         let dense = self.dense;
         let (n, width, block) = (dense.places.len, dense.fixed.width, dense.block());
         let (rows, dim) = (dense.fixed.rows, self.dim());
-        let mut h = vec![0.0; dim * dim];
+        let mut h = Pooled::take(dim * dim);
         let (mut at_places, mut spare) = (vec![0.0; n], vec![0.0; rows]);
-        let mut scaled = vec![0.0; n * n];
+        let mut scaled = Pooled::take(n * n);
         let mut pair = 0;
         for c in 0..dense.classes {
             for other in 0..=c {

@@ -168,7 +168,7 @@ impl LatentGaussian {
         let zero = vec![0.0; self.fast_dim()];
         let own = self.own_frame(&cache, &zero, &mut Scratch::default());
         if let Some(Frame::Affine { centre, .. }) = own.map(|own| own.frame) {
-            self.reference = Some(with_system!(self, cache, system => system.to_natural(&centre)));
+            self.reference = Some(with_system!(self, cache, system => system.natural(&centre)));
         }
     }
 

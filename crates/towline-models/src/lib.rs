@@ -17,6 +17,7 @@ mod latent;
 mod nearest;
 mod newton;
 mod parameter;
+mod pool;
 mod predict;
 mod rank;
 mod resolve;

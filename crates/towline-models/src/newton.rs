@@ -25,10 +25,10 @@ pub(crate) trait System {
     fn pull(&self, g: &[f64], out: &mut [f64], spare: &mut [f64]);
 
     /// The latent values themselves, on a scale that does not depend on x.
-    fn to_natural(&self, y: &[f64]) -> Vec<f64>;
+    fn natural(&self, y: &[f64]) -> Vec<f64>;
 
     /// The y that stand for these latent values at this x.
-    fn from_natural(&self, natural: &[f64]) -> Vec<f64>;
+    fn whitened(&self, natural: &[f64]) -> Vec<f64>;
 
     /// How much working space push and pull need.
     fn spare(&self) -> usize;
@@ -109,7 +109,7 @@ pub(crate) fn frame<S: System>(
         value = zero;
     }
     if let Some(natural) = reference {
-        let other = system.from_natural(natural);
+        let other = system.whitened(natural);
         if other.iter().all(|v| v.is_finite()) {
             system.push(&other, &mut work.trial, &mut work.spare);
             for (e, o) in work.trial.iter_mut().zip(offset) {

@@ -223,3 +223,84 @@ impl Sparse {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Builder, Covariance, Data, Distance, Family, Fixed, Grouping, Process, Shape, Value,
+    };
+    use towline::{Model, Target};
+
+    fn y(model: &LatentGaussian) -> Vec<f64> {
+        (0..model.fast_dim())
+            .map(|k| (k as f64 * 1.9).sin())
+            .collect()
+    }
+
+    #[test]
+    fn a_process_predicts_itself_where_it_is_known_and_its_prior_far_away() {
+        let places = Places::new(vec![vec![0.0, 1.0, 2.5, 4.0]]);
+        let covariance = Covariance::Stationary {
+            shape: Shape::Matern32,
+            inputs: vec![0],
+            distance: Distance::Euclidean,
+            sd: Value::Fixed(1.4),
+            ranges: vec![Value::Fixed(0.9)],
+        };
+        let fixed = Fixed::default().with("Intercept", vec![1.0; 4], 0.5, 2.0);
+        let model = Builder::new(Data::new(Family::Poisson, vec![1.0; 4]))
+            .fixed(fixed)
+            .process(Process {
+                jitter: 1e-12,
+                ..Process::new(covariance, places)
+            })
+            .build()
+            .unwrap();
+        let y = y(&model);
+        let cache = model.prepare(&[]).unwrap().unwrap();
+        let mut row = vec![0.0; model.columns().len()];
+        model.report(&[], &y, &cache, &mut row);
+        let new = New {
+            rows: 3,
+            fixed: vec![vec![1.0; 3]],
+            places: Places::new(vec![vec![1.0, 4.0, 1e6]]),
+            ..New::default()
+        };
+        let seen = model.predict(&cache, &y, &new).unwrap();
+        assert!((seen.mean[0] - row[0] - row[2]).abs() < 1e-9);
+        assert!((seen.mean[1] - row[0] - row[4]).abs() < 1e-9);
+        assert!((seen.mean[2] - row[0]).abs() < 1e-9);
+        assert!(seen.variance[0] < 1e-9 && (seen.variance[2] - 1.96).abs() < 1e-9);
+        assert!(model.predict(&cache, &y, &New { rows: 2, ..new }).is_err());
+    }
+
+    #[test]
+    fn known_groups_have_their_effects_and_new_ones_their_variance() {
+        let grouping = Grouping {
+            name: "g".into(),
+            levels: vec!["a".into(), "b".into()],
+            group: vec![0, 1, 1],
+            effects: vec!["Intercept".into(), "t".into()],
+            columns: vec![vec![1.0; 3], vec![0.0, 1.0, 2.0]],
+            sds: vec![Value::Fixed(0.7), Value::Fixed(0.4)],
+            correlation: None,
+        };
+        let model = Builder::new(Data::new(Family::Poisson, vec![1.0; 3]))
+            .grouping(grouping)
+            .build()
+            .unwrap();
+        let y = y(&model);
+        let cache = model.prepare(&[]).unwrap().unwrap();
+        let new = New {
+            rows: 2,
+            groups: vec![vec![Some(1), None]],
+            columns: vec![vec![vec![1.0; 2], vec![3.0; 2]]],
+            ..New::default()
+        };
+        let seen = model.predict(&cache, &y, &new).unwrap();
+        assert!((seen.mean[0] - (0.7 * y[2] + 3.0 * 0.4 * y[3])).abs() < 1e-12);
+        assert_eq!((seen.variance[0], seen.mean[1]), (0.0, 0.0));
+        assert!((seen.variance[1] - (0.49 + 9.0 * 0.16)).abs() < 1e-12);
+    }
+}

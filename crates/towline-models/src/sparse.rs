@@ -516,7 +516,7 @@ impl System for SparseSystem<'_> {
         }
     }
 
-    fn to_natural(&self, y: &[f64]) -> Vec<f64> {
+    fn natural(&self, y: &[f64]) -> Vec<f64> {
         let border = self.sparse.border();
         let mut natural = y.to_vec();
         for (term, lambda) in self.sparse.terms.iter().zip(&self.at.lambda) {
@@ -531,7 +531,7 @@ impl System for SparseSystem<'_> {
         natural
     }
 
-    fn from_natural(&self, natural: &[f64]) -> Vec<f64> {
+    fn whitened(&self, natural: &[f64]) -> Vec<f64> {
         let border = self.sparse.border();
         let mut y = natural.to_vec();
         for (term, lambda) in self.sparse.terms.iter().zip(&self.at.lambda) {
@@ -580,13 +580,18 @@ impl System for SparseSystem<'_> {
         for k in 0..border {
             own[k * border + k] += 1.0;
         }
-        for row in mixed.chunks_exact(border.max(1)) {
-            for (b, v) in row.iter().enumerate() {
-                for (out, a) in own[b * border..(b + 1) * border].iter_mut().zip(row) {
-                    *out -= a * v;
+        wide(
+            #[inline(always)]
+            || {
+                for row in mixed.chunks_exact(border.max(1)) {
+                    for (b, v) in row.iter().enumerate() {
+                        for (out, a) in own[b * border..(b + 1) * border].iter_mut().zip(row) {
+                            *out -= a * v;
+                        }
+                    }
                 }
-            }
-        }
+            },
+        );
         let own = Triangle::root_of(own, border)?;
         Some(SparseRoot { factor, mixed, own })
     }

@@ -4,6 +4,7 @@
 //! vector is read a quarter as often; the order of every sum is fixed, whatever the machine and however many vectors
 //! are treated together.
 
+use crate::pool::Pooled;
 use crate::vector::{LANES, total, wide};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{
@@ -16,7 +17,7 @@ use faer::{MatMut, MatRef, Par};
 #[derive(Debug, Clone)]
 pub(crate) struct Triangle {
     dim: usize,
-    columns: Vec<f64>,
+    columns: Pooled,
 }
 
 /// The columns treated together.
@@ -25,7 +26,8 @@ const WIDTH: usize = 4;
 impl Triangle {
     /// The Cholesky root of a symmetric matrix of which the lower triangle is given, column by column; `None` where it
     /// is not positive definite.
-    pub fn root_of(mut columns: Vec<f64>, dim: usize) -> Option<Self> {
+    pub fn root_of(columns: impl Into<Pooled>, dim: usize) -> Option<Self> {
+        let mut columns = columns.into();
         if dim == 0 {
             return Some(Self { dim, columns });
         }

@@ -47,6 +47,10 @@ const FAR: f64 = 100.0;
 const CLOSE: f64 = 1e-3;
 /// A parabola that foretold the height to this many log units is the peak's own.
 const FORETOLD: f64 = 0.01;
+/// A climb that begins more than this far down (twice the log units that a parabola would promise), or where the
+/// surface bends up, or that takes long, has its top looked at twice, by steps of so many widths up the slope that is left.
+const DOUBTFUL: f64 = 25.0;
+const UPHILL: [f64; 5] = [2.0, 8.0, 30.0, 120.0, 500.0];
 /// Difference steps, in units of the peak's width: small enough to see the peak's own curvature, large
 /// enough that a model's rounding or interpolation noise of 1e-4 log units does not show.
 const STEP: f64 = 0.3;
@@ -99,6 +103,8 @@ fn newton(surface: &mut impl Surface, start: &[f64], steps: &[f64], width: f64) 
         return None;
     }
     let (mut refined, mut gained) = (false, 0.0);
+    // A climb that came from afar may have stopped on a tail so flat that differences take it for a top.
+    let mut doubtful = false;
     for round in 0..MOST_ROUNDS {
         // With a gradient but no curvature, differences of heights are still what is simplest.
         let exact = surface.curvature(&here.at, &mut here.curvature)
@@ -126,8 +132,12 @@ fn newton(surface: &mut impl Surface, start: &[f64], steps: &[f64], width: f64) 
             }
             continue;
         }
+        doubtful |= round >= 4 || round == 0 && (decrement > DOUBTFUL || !ascent.concave);
         if ascent.concave && decrement < CLOSE {
             if fitting || refined {
+                if doubtful && here.look_uphill(surface) {
+                    continue;
+                }
                 return Some(here.top(&ascent));
             }
             refined = true;
@@ -144,7 +154,8 @@ fn newton(surface: &mut impl Surface, start: &[f64], steps: &[f64], width: f64) 
             Some(gain) => {
                 gained = gain;
                 let foretold = (gain - 0.5 * decrement).abs() < FORETOLD;
-                if ascent.concave && fitting && foretold && decrement < 4.0 {
+                let sure = !doubtful || dim == 1;
+                if ascent.concave && fitting && foretold && decrement < 4.0 && sure {
                     return Some(Peak {
                         at: here.at,
                         height: here.height,
@@ -153,6 +164,7 @@ fn newton(surface: &mut impl Surface, start: &[f64], steps: &[f64], width: f64) 
                 }
             }
             // No step gains: rounding has the last word near the top, and else the climb is lost.
+            None if ascent.concave && decrement < 0.1 && doubtful && here.look_uphill(surface) => {}
             None if ascent.concave && decrement < 0.1 => {
                 return Some(Peak {
                     at: here.at,
@@ -395,6 +407,35 @@ impl Here {
             };
         }
         None
+    }
+
+    /// From what looks like a top, goes up the slope that is left as far as it gains; answers whether it did. At a top,
+    /// a step of a width or more loses.
+    fn look_uphill(&mut self, surface: &mut impl Surface) -> bool {
+        let steep = dot(&self.gradient, &self.gradient).sqrt();
+        if !(steep > 0.0 && steep.is_finite()) {
+            return false;
+        }
+        let mut best: Option<(Vec<f64>, f64)> = None;
+        for far in UPHILL {
+            let trial: Vec<f64> = self
+                .at
+                .iter()
+                .zip(&self.gradient)
+                .map(|(u, g)| u + far * g / steep)
+                .collect();
+            let height = clean(surface.height(&trial));
+            if height > best.as_ref().map_or(self.height, |b| b.1) {
+                best = Some((trial, height));
+            } else if best.is_some() {
+                break;
+            }
+        }
+        let Some((at, height)) = best else {
+            return false;
+        };
+        (self.at, self.height) = (at, height);
+        true
     }
 
     /// Steps off a saddle, to whichever side is higher.

@@ -33,8 +33,15 @@ pub(crate) struct Placed {
 }
 
 /// The constants of FNV-1a hashing.
-const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
+pub(crate) const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
+
+/// A hash of these numbers, after what was hashed before.
+pub(crate) fn hashed(begun: u64, numbers: impl Iterator<Item = f64>) -> u64 {
+    numbers.flat_map(f64::to_le_bytes).fold(begun, |key, byte| {
+        (key ^ u64::from(byte)).wrapping_mul(FNV_PRIME)
+    })
+}
 
 /// m(x) = m₀ + B (x − x₀), L(x) = L₀: what warm-up learns, then freezes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -86,10 +93,7 @@ impl Linear {
             });
         }
         // Byte by byte, and every entry of the root: of whole words, two changed signs would cancel.
-        let bytes = numbers.chain(root.entries()).flat_map(|v| v.to_le_bytes());
-        let key = bytes.fold(FNV_START, |key, byte| {
-            (key ^ u64::from(byte)).wrapping_mul(FNV_PRIME)
-        });
+        let key = hashed(FNV_START, numbers.chain(root.entries()).copied());
         let (slow_dim, fast_dim) = (x.len(), centre.len());
         let linear = Self {
             x,
@@ -142,8 +146,8 @@ impl Linear {
         self.key
     }
 
-    /// The frame at x.
-    pub fn frame(&self, x: &[f64]) -> Frame {
+    /// m(x).
+    pub(crate) fn centre_at(&self, x: &[f64]) -> Vec<f64> {
         let mut centre = self.centre.clone();
         let width = self.x.len();
         for (k, m) in centre.iter_mut().enumerate() {
@@ -152,8 +156,13 @@ impl Linear {
                 *m += b * (value - origin);
             }
         }
+        centre
+    }
+
+    /// The frame at x.
+    pub fn frame(&self, x: &[f64]) -> Frame {
         Frame::Affine {
-            centre,
+            centre: self.centre_at(x),
             root: Root::Lower(self.root.clone()),
         }
     }
@@ -210,7 +219,7 @@ impl FrameRule {
                 info.fast_evaluations += found.evaluations;
                 info.frame_searches += 1;
                 info.frame_failures += u64::from(found.log_marginal.is_none());
-                work.note_visit(&slow.x, found.log_marginal);
+                work.note_visit(&slow.x, &found);
                 Placed {
                     key,
                     frame: found.frame,

@@ -177,7 +177,9 @@ impl FrameHealth {
                     });
                 }
                 let failing = region.failures / region.framed;
-                if region.framed >= ENOUGH && failing > FAILING {
+                // Where the target has no mass a search may well fail, and nothing is lost.
+                let visited = region.draws >= ENOUGH_OTHERS;
+                if visited && region.framed >= ENOUGH && failing > FAILING {
                     let low = if b == 0 {
                         f64::NEG_INFINITY
                     } else {

@@ -1,22 +1,25 @@
 //! The Laplace frame: the mode of the conditional at x, and a root of its inverse curvature there.
 
+use crate::anchors::Anchors;
 use crate::ascend::ascend;
 use crate::climb::{Peak, Surface, climb};
 use crate::error::Error;
 use crate::factor::Factor;
-use crate::frame::{Frame, Linear, Root};
+use crate::frame::{Frame, Linear, Root, hashed};
 use crate::target::{Scratch, Target};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// How the mode of ℓ(x, ·) is found at each x, and what serves as its curvature.
 ///
-/// The search starts from the linear frame, so it is a function of x alone, and where it finds no
-/// mode the linear frame stands: whole, never half of one and half of the other.
+/// The search starts from the linear frame, moved by the nearest anchor where there are any, so it is a function
+/// of x alone; and where it finds no mode that start stands: whole, never half of one and half of the other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Laplace {
     linear: Linear,
     curvature: Curvature,
+    #[serde(default)]
+    anchors: Arc<Anchors>,
 }
 
 /// Whose curvature a Laplace frame has.
@@ -42,7 +45,18 @@ pub(crate) struct Found {
 impl Laplace {
     /// Frames that start their search from this linear one.
     pub fn new(linear: Linear, curvature: Curvature) -> Self {
-        Self { linear, curvature }
+        Self {
+            linear,
+            curvature,
+            anchors: Arc::default(),
+        }
+    }
+
+    /// The same, but searches begin where the nearest of these anchors says.
+    #[must_use]
+    pub fn anchored(mut self, anchors: Arc<Anchors>) -> Self {
+        self.anchors = anchors;
+        self
     }
 
     /// The linear frame to start from and to fall back on.
@@ -57,7 +71,7 @@ impl Laplace {
 
     /// Rules that search from different places, or differently, must not be taken for each other.
     pub(crate) fn key(&self) -> u64 {
-        self.linear.key().wrapping_add(match self.curvature {
+        hashed(self.linear.key(), self.anchors.numbers()).wrapping_add(match self.curvature {
             Curvature::Local => 1,
             Curvature::Learned => 2,
             Curvature::Own => 3,
@@ -65,7 +79,13 @@ impl Laplace {
     }
 
     pub(crate) fn validate(&self, slow_dim: usize, fast_dim: usize) -> Result<(), Error> {
-        self.linear.validate(slow_dim, fast_dim)
+        self.linear.validate(slow_dim, fast_dim)?;
+        self.anchors.validate(slow_dim, fast_dim)
+    }
+
+    /// The root in whose units the search is made, and that stands where none is found.
+    fn root(&self) -> &Arc<Factor> {
+        self.anchors.root().unwrap_or(self.linear.root())
     }
 
     /// The frame at x.
@@ -76,7 +96,12 @@ impl Laplace {
         cache: &T::Cache,
         scratch: &mut Scratch,
     ) -> Found {
-        let linear = self.linear.frame(x);
+        let mut centre = self.linear.centre_at(x);
+        self.anchors.correct(x, &mut centre);
+        let linear = Frame::Affine {
+            centre,
+            root: Root::Lower(self.root().clone()),
+        };
         let dim = self.linear.fast_dim();
         if dim == 0 {
             return Found {
@@ -118,11 +143,11 @@ impl Laplace {
         let dim = peak.at.len();
         let mut rows = peak.curvature;
         for row in rows.chunks_mut(dim) {
-            self.linear.root().solve_transposed(row);
+            self.root().solve_transposed(row);
         }
         let mut columns = transposed(&rows, dim);
         for column in columns.chunks_mut(dim) {
-            self.linear.root().solve_transposed(column);
+            self.root().solve_transposed(column);
         }
         let symmetric: Vec<f64> = columns
             .iter()
@@ -146,7 +171,7 @@ impl Laplace {
         linear.to_y(&top.0, &mut centre);
         let frame = Frame::Affine {
             centre,
-            root: Root::Lower(self.linear.root().clone()),
+            root: Root::Lower(self.root().clone()),
         };
         let log_marginal = top.1 + frame.log_det();
         frame.is_usable().then_some((frame, log_marginal))

@@ -69,6 +69,7 @@
 
 #![deny(missing_docs)]
 
+mod anchors;
 mod ascend;
 mod bundle;
 mod chain;

@@ -2,7 +2,8 @@
 
 use crate::density::{Buffers, Kept};
 use crate::error::Error;
-use crate::frame::Placed;
+use crate::frame::{Frame, Placed};
+use crate::laplace::Found;
 use crate::moves::Work;
 use crate::target::Target;
 
@@ -103,15 +104,31 @@ pub(crate) struct Visit {
     pub x: Vec<f64>,
     /// Laplace's estimate of the log marginal; `None` where no mode was found.
     pub log_marginal: Option<f64>,
+    /// The mode, where one was found and there are few enough fast variables for it to be kept.
+    pub mode: Option<Vec<f64>>,
+}
+
+/// With more fast variables than this, modes are not kept.
+pub(crate) const MOST_KEPT: usize = 24;
+
+impl Visit {
+    pub fn new(x: &[f64], found: &Found) -> Self {
+        let mode = match &found.frame {
+            Frame::Affine { centre, .. } if centre.len() <= MOST_KEPT => Some(centre.clone()),
+            _ => None,
+        };
+        Self {
+            x: x.to_vec(),
+            log_marginal: found.log_marginal,
+            mode: mode.filter(|_| found.log_marginal.is_some()),
+        }
+    }
 }
 
 impl Workspace {
-    pub fn note_visit(&mut self, x: &[f64], log_marginal: Option<f64>) {
+    pub fn note_visit(&mut self, x: &[f64], found: &Found) {
         if let Some(visits) = &mut self.visits {
-            visits.push(Visit {
-                x: x.to_vec(),
-                log_marginal,
-            });
+            visits.push(Visit::new(x, found));
         }
     }
 

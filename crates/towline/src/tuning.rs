@@ -1,5 +1,6 @@
 //! What warm-up learned, as plain data: it can be saved, read, and given to another run.
 
+use crate::anchors::Anchors;
 use crate::error::Error;
 use crate::factor::Factor;
 use crate::frame::{FrameRule, Linear};
@@ -10,6 +11,7 @@ use crate::moves::{CrankNicolson, FastMove};
 use crate::proposal::SlowProposal;
 use crate::surrogate::Surrogate;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Everything that warm-up decided; frozen from then on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,6 +24,9 @@ pub struct Tuning {
     pub scale: f64,
     /// The linear frame: how y follows x.
     pub linear: Linear,
+    /// Where searches for modes begin.
+    #[serde(default)]
+    pub anchors: Arc<Anchors>,
     /// The settings of the main drag.
     pub main: Setting,
     /// The settings of the linear-frame drags that are always mixed in.
@@ -144,17 +149,17 @@ impl Tuning {
 
     /// The rule of a frame.
     pub(crate) fn rule(&self, kind: FrameKind) -> FrameRule {
-        let linear = self.linear.clone();
         match kind {
-            FrameKind::Linear => FrameRule::Linear(linear),
-            FrameKind::Laplace => {
-                FrameRule::Laplace(Box::new(Laplace::new(linear, Curvature::Local)))
-            }
-            FrameKind::Mode => {
-                FrameRule::Laplace(Box::new(Laplace::new(linear, Curvature::Learned)))
-            }
-            FrameKind::Own => FrameRule::Laplace(Box::new(Laplace::new(linear, Curvature::Own))),
+            FrameKind::Linear => FrameRule::Linear(self.linear.clone()),
+            FrameKind::Laplace => self.searched(Curvature::Local),
+            FrameKind::Mode => self.searched(Curvature::Learned),
+            FrameKind::Own => self.searched(Curvature::Own),
         }
+    }
+
+    fn searched(&self, curvature: Curvature) -> FrameRule {
+        let laplace = Laplace::new(self.linear.clone(), curvature);
+        FrameRule::Laplace(Box::new(laplace.anchored(self.anchors.clone())))
     }
 
     /// The inner move to begin with: an independent draw in the frame.

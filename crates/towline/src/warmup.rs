@@ -13,6 +13,7 @@ mod tests;
 mod trials;
 mod walker;
 
+use crate::anchors::{Anchors, Mode};
 use crate::error::Error;
 use crate::exchange::{Exchange, Solo};
 use crate::factor::Factor;
@@ -26,6 +27,7 @@ use crate::target::Target;
 use crate::tuning::{FrameKind, Setting, Tuning};
 use moments::{Moments, shrunk};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use walker::Walker;
 
 /// What a slow evaluation costs beside a fast one.
@@ -78,6 +80,7 @@ pub struct Warming {
     rng: Rng,
     spent: Info,
     visits: Vec<Visit>,
+    modes: Vec<Mode>,
     health: FrameHealth,
 }
 
@@ -197,6 +200,7 @@ impl Warmup {
             y: found.y,
             rng,
             spent: found.spent,
+            modes: modes_of(&found.visits),
             visits: found.visits.into_iter().filter_map(learned).collect(),
         })
     }
@@ -222,6 +226,12 @@ impl Warmup {
             1 | 2 if p > 0 => {
                 let share = WINDOWS[stage - 1];
                 learn(&mut walker, tuned, steps(share), rng_mut, exchange)?;
+                let modes = walker.pooled_modes(exchange)?;
+                let anchors =
+                    tuned
+                        .anchors
+                        .spread(&modes, &tuned.linear, &tuned.centre, &tuned.slow);
+                tuned.anchors = Arc::new(anchors);
                 walker.health = tuned.frame_health();
             }
             TRIALS_STAGE => {
@@ -277,8 +287,22 @@ impl Warmup {
 
 /// What a visit tells the surrogate.
 fn learned(visit: crate::state::Visit) -> Option<Visit> {
-    let crate::state::Visit { x, log_marginal } = visit;
+    let crate::state::Visit {
+        x, log_marginal, ..
+    } = visit;
     log_marginal.map(|log_marginal| Visit { x, log_marginal })
+}
+
+/// The modes among these visits.
+fn modes_of(visits: &[crate::state::Visit]) -> Vec<Mode> {
+    let mode = |visit: &crate::state::Visit| {
+        let y = visit.mode.clone()?;
+        Some(Mode {
+            x: visit.x.clone(),
+            y,
+        })
+    };
+    visits.iter().filter_map(mode).collect()
 }
 
 /// The search's findings: those of the chain that found the highest place, so that all begin with the same (a
@@ -323,6 +347,10 @@ fn first_tuning(found: &mut start::Found, exchange: &mut impl Exchange) -> Resul
         centre: x.to_vec(),
         scale: 2.38 / (p.max(1) as f64).sqrt(),
         slow,
+        anchors: Arc::new(match found.curvature {
+            Curvature::Local => Anchors::scaled(linear.root().clone()),
+            Curvature::Learned | Curvature::Own => Anchors::default(),
+        }),
         linear,
         main: setting(frame, 2),
         safe: setting(FrameKind::Linear, 5),

@@ -258,10 +258,7 @@ impl<'a, T: Target> Marginal<'a, T> {
                     .unwrap_or(density + found.frame.log_det()),
             )
         };
-        self.visits.push(Visit {
-            x: x.to_vec(),
-            log_marginal: found.log_marginal,
-        });
+        self.visits.push(Visit::new(x, &found));
         if found.log_marginal.is_some() {
             self.modes.push((x.to_vec(), y.clone(), height));
         }

@@ -1,6 +1,6 @@
 //! Short trials that choose the inner move, the frame, n and the slow proposal: effective draws per cost.
 
-use super::walker::Walker;
+use super::walker::{Comparison, Walker};
 use super::{Cost, start};
 use crate::error::Error;
 use crate::exchange::Exchange;
@@ -16,14 +16,26 @@ use std::time::Instant;
 
 /// Intervals tried in each frame: in a moving frame little is left to mend, without one much is.
 const LAPLACE_N: [usize; 4] = [1, 2, 4, 12];
+/// Many latent variables leave more to mend: each is a little off, and that adds up.
+const OWN_N: [usize; 6] = [1, 2, 4, 8, 16, 40];
 const LINEAR_N: [usize; 5] = [1, 4, 16, 64, 256];
+/// The longest drag in the linear frame where another frame does the work.
+const SAFE_N: usize = 64;
+/// The linear frame must be worth this much more than a searched one to be preferred.
+const LINEAR_MARGIN: f64 = 1.5;
+/// After this share of the rounds, settings worth less than this share of the best are tried no more.
+const FIRST_ROUNDS: f64 = 0.35;
+const HOPELESS: f64 = 0.4;
 /// A learned proposal must be this much better than the random walk to be worth its risk.
 const LEARNED_MARGIN: f64 = 1.1;
 /// What a random walk's effective draws per step cannot exceed, for one slow variable; short trials may say more.
 const WALK_CEILING: f64 = 0.4;
 /// Shares of the learned proposal, of the random walk in the best frame, and of the linear frame.
-const WITH_LEARNED: [f64; 3] = [0.8, 0.1, 0.1];
+const WITH_LEARNED: [f64; 3] = [0.82, 0.12, 0.06];
 const WITHOUT_LEARNED: [f64; 3] = [0.0, 0.85, 0.15];
+/// A target that knows its own frames is trusted further, and the linear frame of many variables is a poor one.
+const OWN_WITH_LEARNED: [f64; 3] = [0.85, 0.12, 0.03];
+const OWN_WITHOUT_LEARNED: [f64; 3] = [0.0, 0.95, 0.05];
 /// Shares of the best inner move, of a random walk and of slices along coordinates.
 const INNER_SHARES: [f64; 3] = [0.6, 0.2, 0.2];
 /// Trials within this share of the best are as good: the cheapest of them is taken.
@@ -33,6 +45,8 @@ const HARDLY_ANY: f64 = 0.01;
 /// Drags up to this length are taken instead of shorter ones where they cost at most this much of them.
 const MENDING_N: usize = 4;
 const NEXT_TO_NOTHING: f64 = 1.05;
+/// A quarter turn of a unit oscillator.
+const QUARTER: f64 = std::f64::consts::FRAC_PI_2;
 /// Moves with which an inner move is judged, and the share of a step's cost that fast-only moves may add.
 const INNER_MOVES: usize = 60;
 const EXTRA_SHARE: f64 = 0.25;
@@ -58,9 +72,9 @@ pub(super) fn choose<T: Target>(
         }
         let best;
         (best, inner_worth, inner_cost) = inner(walker, tuning, main, cost, rng, exchange)?;
-        tuning.main.inner = robust(best, d)?;
+        tuning.main.inner = robust(best, d, main)?;
         let safe = inner(walker, tuning, FrameKind::Linear, cost, rng, exchange)?.0;
-        tuning.safe.inner = robust(safe, d)?;
+        tuning.safe.inner = robust(safe, d, FrameKind::Linear)?;
     }
     if p == 0 {
         tuning.extra = (2.0 / inner_worth).ceil().clamp(1.0, 100.0) as usize;
@@ -69,7 +83,7 @@ pub(super) fn choose<T: Target>(
 
     let settings = ladder(tuning, &frames, d);
     let trials = compare(walker, tuning, &settings, cost, budget / 2, rng, exchange)?;
-    let Some(winner) = best(&trials, |_| true) else {
+    let Some(winner) = preferred(&trials) else {
         return Ok(());
     };
     let winner = mending(&trials, winner);
@@ -79,7 +93,9 @@ pub(super) fn choose<T: Target>(
             100.0 * winner.acceptance
         ));
     }
-    if let Some(safe) = best(&trials, |trial| trial.frame == FrameKind::Linear) {
+    // They are there for safety: the longest would cost more than their share.
+    let safe = |trial: &Trial| trial.frame == FrameKind::Linear && trial.n <= SAFE_N;
+    if let Some(safe) = best(&trials, safe) {
         tuning.safe.n = safe.n;
     }
     if winner.frame == FrameKind::Linear {
@@ -87,7 +103,11 @@ pub(super) fn choose<T: Target>(
     }
     (tuning.main.frame, tuning.main.n) = (winner.frame, winner.n);
     tuning.trials = trials;
-    tuning.shares = WITHOUT_LEARNED;
+    tuning.shares = if winner.frame == FrameKind::Own {
+        OWN_WITHOUT_LEARNED
+    } else {
+        WITHOUT_LEARNED
+    };
     learned_proposal(walker, tuning, &winner, cost, budget / 2, rng, exchange)?;
     if d > 0 {
         if winner.n == 1 && winner.frame == FrameKind::Linear {
@@ -96,7 +116,13 @@ pub(super) fn choose<T: Target>(
             );
         }
         let allowed = (EXTRA_SHARE * winner.cost / inner_cost.max(1e-300)).floor();
-        let wanted = (2.0 / inner_worth.max(1e-3)).max(2.0 * d as f64).ceil();
+        // Slices go along one coordinate at a time, so each coordinate should get its turn.
+        let turns = if d > start::MOST_FAST {
+            0.0
+        } else {
+            2.0 * d as f64
+        };
+        let wanted = (2.0 / inner_worth.max(1e-3)).max(turns).ceil();
         tuning.extra = wanted.min(allowed).clamp(1.0, 1000.0) as usize;
     }
     Ok(())
@@ -109,6 +135,7 @@ fn ladder(tuning: &Tuning, frames: &[FrameKind], d: usize) -> Vec<Setting> {
         let (ns, inner): (&[usize], _) = match (d, frame) {
             (0, _) => (&[1], &tuning.safe.inner),
             (_, FrameKind::Linear) => (&LINEAR_N, &tuning.safe.inner),
+            (_, FrameKind::Own) => (&OWN_N, &tuning.main.inner),
             _ => (&LAPLACE_N, &tuning.main.inner),
         };
         settings.extend(ns.iter().map(|&n| Setting {
@@ -132,6 +159,19 @@ fn best(trials: &[Trial], among: impl Fn(&Trial) -> bool) -> Option<Trial> {
         .filter(|trial| among(trial) && trial.worth() >= WITHIN_NOISE * most)
         .min_by(|a, b| a.cost.total_cmp(&b.cost))
         .cloned()
+}
+
+/// The best setting, where the linear frame has to be better by a margin: in a short trial it looks better than it is, since
+/// a chain that it keeps in some region sees only how well it does there.
+fn preferred(trials: &[Trial]) -> Option<Trial> {
+    let linear = best(trials, |trial| trial.frame == FrameKind::Linear);
+    let searched = best(trials, |trial| trial.frame != FrameKind::Linear);
+    match (linear, searched) {
+        (Some(linear), Some(searched)) if linear.worth() > LINEAR_MARGIN * searched.worth() => {
+            Some(linear)
+        }
+        (linear, searched) => searched.or(linear),
+    }
 }
 
 /// The same frame with a few inner moves, where they cost next to nothing: they mend a y that sits where the frame
@@ -166,15 +206,19 @@ fn compare<T: Target>(
         .map(|setting| tuning.drag(setting, walk.clone()))
         .collect::<Result<_, _>>()?;
     let kernel = tuning.kernel()?;
-    // For each setting: jump, acceptance, fast evaluations, seconds; and the slow seconds last.
-    let mut sums = vec![0.0; 4 * settings.len() + 1];
     let rounds = (budget / 2).max(20);
-    for _ in 0..rounds {
+    let first = (FIRST_ROUNDS * rounds as f64).ceil() as usize;
+    let mut sums = Sums::new(drags.len());
+    let mut alive: Vec<usize> = (0..drags.len()).collect();
+    for round in 0..rounds {
+        if round == first {
+            sums.pool(exchange)?;
+            alive = sums.worth_more_rounds(settings, cost);
+        }
         walker.step(&kernel, rng)?;
         let from = walker.x().to_vec();
-        let Some(comparison) = walker.compare(&drags, &walk, rng)? else {
-            continue;
-        };
+        let tried: Vec<_> = alive.iter().map(|&k| &drags[k]).collect();
+        let comparison = walker.compare(&tried, &walk, rng)?;
         let mut way: Vec<f64> = walker
             .proposed()
             .iter()
@@ -183,38 +227,93 @@ fn compare<T: Target>(
             .collect();
         tuning.slow.solve(&mut way);
         let length = way.iter().map(|w| w * w).sum::<f64>() / p;
-        for (k, (info, seconds)) in comparison.tried.iter().enumerate() {
-            let acceptance = info.log_ratio.min(0.0).exp();
-            sums[4 * k] += acceptance * length;
-            sums[4 * k + 1] += acceptance;
-            sums[4 * k + 2] += info.fast_evaluations as f64;
-            sums[4 * k + 3] += seconds;
-        }
-        if let Some(slow_seconds) = sums.last_mut() {
-            *slow_seconds += comparison.slow_seconds;
+        sums.note(&alive, length, comparison.as_ref());
+    }
+    sums.pool(exchange)?;
+    Ok((0..settings.len())
+        .map(|k| sums.trial(k, &settings[k], cost))
+        .collect())
+}
+
+/// What the rounds of a comparison add up to, over all chains once pooled.
+struct Sums {
+    /// For each setting: rounds, jump, acceptance, fast evaluations, seconds.
+    each: Vec<f64>,
+    /// Rounds, and seconds of the slow computation.
+    slow: [f64; 2],
+    pooled: Vec<f64>,
+}
+
+impl Sums {
+    fn new(settings: usize) -> Self {
+        Self {
+            each: vec![0.0; 5 * settings],
+            slow: [0.0; 2],
+            pooled: Vec::new(),
         }
     }
-    let all = exchange.gather(&sums)?;
-    let mean = |k: usize| all.iter().map(|v| v[k]).sum::<f64>() / (all.len() * rounds) as f64;
-    let slow_seconds = mean(4 * settings.len());
-    Ok(settings
-        .iter()
-        .enumerate()
-        .map(|(k, setting)| {
-            let step = match cost {
-                Cost::Measured => slow_seconds + mean(4 * k + 3),
-                Cost::Ratio(ratio) => ratio + mean(4 * k + 2),
-            };
-            Trial {
-                frame: setting.frame,
-                n: setting.n,
-                learned_proposal: false,
-                effective: effective(mean(4 * k)),
-                cost: step.max(1e-12),
-                acceptance: mean(4 * k + 1),
+
+    /// Adds a round; a proposal without mass is one that no setting accepts.
+    fn note(&mut self, tried: &[usize], length: f64, comparison: Option<&Comparison>) {
+        self.slow[0] += 1.0;
+        for (i, &k) in tried.iter().enumerate() {
+            let sums = &mut self.each[5 * k..5 * k + 5];
+            sums[0] += 1.0;
+            if let Some(comparison) = comparison {
+                let (info, seconds) = &comparison.tried[i];
+                let acceptance = info.log_ratio.min(0.0).exp();
+                sums[1] += acceptance * length;
+                sums[2] += acceptance;
+                sums[3] += info.fast_evaluations as f64;
+                sums[4] += seconds;
             }
-        })
-        .collect())
+        }
+        self.slow[1] += comparison.map_or(0.0, |c| c.slow_seconds);
+    }
+
+    fn pool(&mut self, exchange: &mut impl Exchange) -> Result<(), Error> {
+        let mine: Vec<f64> = self.each.iter().chain(&self.slow).copied().collect();
+        self.pooled = vec![0.0; mine.len()];
+        for theirs in exchange.gather(&mine)? {
+            for (sum, value) in self.pooled.iter_mut().zip(theirs) {
+                *sum += value;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is known of a setting.
+    fn trial(&self, k: usize, setting: &Setting, cost: Cost) -> Trial {
+        let of = |i: usize| self.pooled[5 * k + i] / self.pooled[5 * k].max(1.0);
+        let slow = &self.pooled[self.each.len()..];
+        let step = match cost {
+            Cost::Measured => slow[1] / slow[0].max(1.0) + of(4),
+            Cost::Ratio(ratio) => ratio + of(3),
+        };
+        Trial {
+            frame: setting.frame,
+            n: setting.n,
+            learned_proposal: false,
+            effective: effective(of(1)),
+            cost: step.max(1e-12),
+            acceptance: of(2),
+        }
+    }
+
+    /// The settings that may still turn out to be the best, and the best in the linear frame.
+    fn worth_more_rounds(&self, settings: &[Setting], cost: Cost) -> Vec<usize> {
+        let worths: Vec<f64> = (0..settings.len())
+            .map(|k| self.trial(k, &settings[k], cost).worth())
+            .collect();
+        let most = worths.iter().copied().fold(0.0, f64::max);
+        let linear = |k: &usize| settings[*k].frame == FrameKind::Linear;
+        let safe = (0..settings.len())
+            .filter(linear)
+            .max_by(|&a, &b| worths[a].total_cmp(&worths[b]));
+        (0..settings.len())
+            .filter(|&k| worths[k] >= HOPELESS * most || Some(k) == safe)
+            .collect()
+    }
 }
 
 /// Effective draws per step, from the squared jump per variance: one minus the first autocorrelation
@@ -248,7 +347,11 @@ fn learned_proposal<T: Target>(
     let p = tuning.centre.len().max(1) as f64;
     let walk = winner.effective.min(WALK_CEILING / p) / winner.cost;
     if trial.worth() > LEARNED_MARGIN * walk {
-        tuning.shares = WITH_LEARNED;
+        tuning.shares = if winner.frame == FrameKind::Own {
+            OWN_WITH_LEARNED
+        } else {
+            WITH_LEARNED
+        };
         tuning.surrogate = Some(surrogate);
     }
     tuning.trials.push(trial);
@@ -300,7 +403,12 @@ fn spent(info: &crate::Info, cost: Cost) -> f64 {
 
 /// The best move, with others that go where it does not: the fastest moves in a frame rely on tails no heavier
 /// than normal, and would leave heavier ones unvisited for so long that a run looks right and is not.
-fn robust(best: FastMove, d: usize) -> Result<FastMove, Error> {
+///
+/// Not in a target's own frame: it has many variables, of which such moves change few or all by little, and knows its tails.
+fn robust(best: FastMove, d: usize, frame: FrameKind) -> Result<FastMove, Error> {
+    if frame == FrameKind::Own || d > start::MOST_FAST {
+        return Ok(best);
+    }
     let [most, walk, slice] = INNER_SHARES;
     Ok(FastMove::Mixture(vec![
         (most, best),
@@ -372,9 +480,17 @@ fn inner_moves<T: Target>(walker: &mut Walker<'_, T>, d: usize) -> Result<Vec<Fa
     let walk = unit(2.38 / (d as f64).sqrt(), d)?;
     moves.push(FastMove::RandomWalk(RandomWalk::new(walk)));
     if walker.has_gradient() {
-        for (size, leapfrogs) in [(1.0, 1), (0.5, 3)] {
-            let size = size / (d as f64).powf(1.0 / 6.0);
-            moves.push(FastMove::Hmc(Hmc::new(size, leapfrogs, unit(1.0, d)?)));
+        // A quarter of a turn makes z independent of where it was; one step alone is Langevin's.
+        let size = 1.2 / (d as f64).powf(1.0 / 6.0);
+        moves.push(FastMove::Hmc(Hmc::new(size, 1, unit(1.0, d)?)));
+        for share in [1.0, 0.5] {
+            let leapfrogs = (QUARTER / (share * size)).ceil();
+            let step = QUARTER / leapfrogs;
+            moves.push(FastMove::Hmc(Hmc::new(
+                step,
+                leapfrogs as usize,
+                unit(1.0, d)?,
+            )));
         }
     }
     Ok(moves)

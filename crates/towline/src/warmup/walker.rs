@@ -1,6 +1,7 @@
 //! A chain in warm-up: it may change its kernel at every step, and notes where it has been.
 
-use super::{Warming, learned};
+use super::{Warming, learned, modes_of};
+use crate::anchors::Mode;
 use crate::error::Error;
 use crate::exchange::Exchange;
 use crate::health::FrameHealth;
@@ -20,6 +21,7 @@ pub(super) struct Walker<'a, T: Target> {
     work: Workspace,
     spent: Info,
     visits: Vec<Visit>,
+    modes: Vec<Mode>,
     pub health: FrameHealth,
 }
 
@@ -45,6 +47,7 @@ impl<'a, T: Target> Walker<'a, T> {
             y,
             mut spent,
             visits,
+            modes,
             health,
             tuning,
             rng,
@@ -60,6 +63,7 @@ impl<'a, T: Target> Walker<'a, T> {
             work,
             spent,
             visits,
+            modes,
             health,
         };
         Ok((walker, tuning, rng))
@@ -75,6 +79,7 @@ impl<'a, T: Target> Walker<'a, T> {
             rng,
             spent: self.spent,
             visits: self.visits,
+            modes: self.modes,
             health: self.health,
         }
     }
@@ -133,7 +138,7 @@ impl<'a, T: Target> Walker<'a, T> {
     /// spent and the seconds they took. `None` where x* has no mass.
     pub fn compare(
         &mut self,
-        drags: &[Drag],
+        drags: &[&Drag],
         proposal: &SlowProposal,
         rng: &mut Rng,
     ) -> Result<Option<Comparison>, Error> {
@@ -186,8 +191,25 @@ impl<'a, T: Target> Walker<'a, T> {
             .collect())
     }
 
+    /// The modes that all chains found.
+    pub fn pooled_modes(&self, exchange: &mut impl Exchange) -> Result<Vec<Mode>, Error> {
+        let (p, d) = (self.state.slow.x.len(), self.state.y.len());
+        let numbers = |mode: &Mode| [&mode.x[..], &mode.y[..]].concat();
+        let mine: Vec<f64> = self.modes.iter().flat_map(numbers).collect();
+        let mode = |row: &[f64]| Mode {
+            x: row[..p].to_vec(),
+            y: row[p..].to_vec(),
+        };
+        Ok(exchange
+            .gather(&mine)?
+            .iter()
+            .flat_map(|theirs| theirs.chunks_exact(p + d).map(mode))
+            .collect())
+    }
+
     fn note_visits(&mut self) {
         if let Some(visits) = &mut self.work.visits {
+            self.modes.extend(modes_of(visits));
             self.visits.extend(visits.drain(..).filter_map(learned));
         }
     }
