@@ -109,6 +109,7 @@ mod tuning;
 mod warmup;
 mod ziggurat;
 
+pub use anchors::Anchors;
 pub use chain::{Chain, Draw, Observer, Position, Snapshot};
 pub use error::{Error, ModelError};
 pub use exchange::{Exchange, Solo};
