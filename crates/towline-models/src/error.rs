@@ -129,7 +129,7 @@ pub enum Error {
     },
     /// A response outside what its family can produce.
     #[error(
-        "{name}, line {line}: the response `{response}` is {value}, but {family} needs {accepted}"
+        "{name}, line {line}: the response `{response}` is {value}, but a {family} response needs {accepted}"
     )]
     Response {
         /// The table.
@@ -140,8 +140,8 @@ pub enum Error {
         response: String,
         /// Its value.
         value: String,
-        /// The family, with its article.
-        family: String,
+        /// The family.
+        family: &'static str,
         /// What the family accepts.
         accepted: String,
     },

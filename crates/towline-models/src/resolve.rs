@@ -165,14 +165,11 @@ impl Resolved {
         self.design.rows(table)
     }
 
-    /// The response of new rows, where the table has it.
+    /// The response of new rows (and its trials), where the table has it.
     ///
     /// # Errors
     /// Values outside the family's range.
-    pub fn response_of(
-        &self,
-        table: &Table,
-    ) -> Result<Option<(Vec<f64>, Option<Vec<f64>>)>, Error> {
+    pub fn response_of(&self, table: &Table) -> Result<Option<Known>, Error> {
         if !self.design.response.is_in(table) {
             return Ok(None);
         }
@@ -194,6 +191,9 @@ impl Resolved {
             .collect()
     }
 }
+
+/// Responses, and their trials where they are binomial.
+type Known = (Vec<f64>, Option<Vec<f64>>);
 
 /// The formula, or the intercept alone where there is none.
 fn formula(model: &ModelFile) -> Result<Formula, Error> {

@@ -273,8 +273,11 @@ fn power(base: f64, exponent: f64) -> f64 {
     }
 }
 
+type Plain = fn(f64) -> f64;
+type Fold = fn(f64, f64) -> f64;
+
 /// Functions of one number.
-const PLAIN: [(&str, fn(f64) -> f64); 14] = [
+const PLAIN: [(&str, Plain); 14] = [
     ("I", |a| a),
     ("log", f64::ln),
     ("log2", f64::log2),
@@ -303,7 +306,7 @@ const WHOLE: [&str; 7] = [
 ];
 
 /// The least or the greatest of several numbers in a row.
-const SEVERAL: [(&str, fn(f64, f64) -> f64); 4] = [
+const SEVERAL: [(&str, Fold); 4] = [
     ("min", f64::min),
     ("pmin", f64::min),
     ("max", f64::max),

@@ -166,10 +166,7 @@ impl Parser<'_> {
             return Err(self.error("brackets and signs are nested too deeply here"));
         }
         let mut left = self.operand()?;
-        loop {
-            let Token::Sign(sign) = *self.peek() else {
-                break;
-            };
+        while let Token::Sign(sign) = *self.peek() {
             if sign == "&" {
                 return Err(self.error("`&` is not known; multiply comparisons instead"));
             }

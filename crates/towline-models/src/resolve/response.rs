@@ -226,7 +226,7 @@ impl Design {
             line: table.line(row),
             response: self.name.clone(),
             value: value.into(),
-            family: format!("a {} response", self.family),
+            family: self.family.name(),
             accepted,
         }
     }
