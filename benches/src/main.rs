@@ -1,4 +1,4 @@
-//! The inner loop of a drag, beside the same loop in C: `make bench`.
+//! The inner loop of a drag, beside the same loop in C; what storing costs; whether memory is flat: `make bench`.
 //!
 //! Both sample the paper's test 1 with n = 500, alternating in short turns of which the best counts, so
 //! that a busy machine disturbs neither more than the other. Prints a table and writes
@@ -11,10 +11,15 @@
 
 mod c;
 mod callgrind;
+mod memory;
 mod models;
 mod ours;
 mod report;
+<<<<<<< HEAD
 mod sleeping;
+=======
+mod store;
+>>>>>>> runs
 
 use c::{Fusing, Reference};
 use models::{Test1, Test1Fused, Test2};
@@ -60,14 +65,32 @@ fn main() -> Result<(), Box<dyn Error>> {
         return count(name, steps.parse()?);
     }
 
+<<<<<<< HEAD
     match arguments.get(1).map(String::as_str) {
         Some("sleeping") => return sleeping::run(),
         Some(other) => return Err(format!("{other:?} is none of: sleeping").into()),
         None => {}
+=======
+    if let [_, flag, draws, place] = &arguments[..]
+        && flag == memory::FLAG
+    {
+        return memory::child(draws, place);
+>>>>>>> runs
     }
 
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench");
     std::fs::create_dir_all(&folder)?;
+    match arguments.get(1).map(String::as_str) {
+        Some("store") => return store::run(&folder),
+        Some("memory") => return memory::run(&folder),
+        Some(other) => {
+            return Err(format!(
+                "no benchmark is called {other:?}: store, memory, or none for all"
+            )
+            .into());
+        }
+        None => {}
+    }
     let mut programs: Vec<Box<dyn Program>> = vec![
         Box::new(plain()?),
         Box::new(Reference::compile(&folder, Fusing::Off)?),
@@ -96,7 +119,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("No instruction counts: valgrind is not installed.");
     }
     report::print(&rows);
-    report::write(&rows, &folder.join("inner.json"))
+    report::write(&rows, &folder.join("inner.json"))?;
+    store::run(&folder)?;
+    memory::run(&folder)
 }
 
 const PLAIN: &str = "towline";

@@ -13,10 +13,15 @@ const WARMUP: Warmup = Warmup {
 
 #[test]
 fn six_slow_variables_cost_at_most_six_slow_evaluations_per_effective_draw() {
+    // Slow variables that are slow: seconds beside some ten microseconds.
+    let warmup = Warmup {
+        cost: Cost::Ratio(1e5),
+        ..WARMUP
+    };
     let sampled = sample(
         &SixByTen,
         (&[0.0; 6], &[0.0; 10]),
-        WARMUP,
+        warmup,
         (2, 1, 16_000),
         |_| {},
     );
@@ -46,7 +51,7 @@ fn six_slow_variables_cost_at_most_six_slow_evaluations_per_effective_draw() {
     let walk = sample(
         &SixByTen,
         (&[0.0; 6], &[0.0; 10]),
-        WARMUP,
+        warmup,
         (2, 1, 8_000),
         |tuning| {
             tuning.shares = [0.0, 1.0, 0.0];

@@ -1,0 +1,103 @@
+//! What storing costs: `towline-bench store`. The paper's test 1 with n = 100, alone and in a run directory, in turns.
+
+use crate::models::Test1;
+use std::error::Error;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+use towline::run::{Run, Settings};
+use towline::{
+    Chain, Column, Factor, FastMove, FrameKind, Linear, Model, ModelError, RandomWalk, Rng, Role,
+    Setting, Tuning,
+};
+
+/// Intervals of the drag.
+const N: usize = 100;
+/// Draws in one turn: seconds, so that checkpoints are part of it.
+const DRAWS: u64 = 2_000_000;
+const TURNS: usize = 5;
+/// The most that storing may add.
+const LIMIT: f64 = 0.05;
+
+impl Model for Test1 {
+    fn columns(&self) -> Vec<Column> {
+        vec![Column::new("x", Role::Slow), Column::new("y", Role::Fast)]
+    }
+
+    fn report(&self, x: &[f64], y: &[f64], _: &Self::Cache, row: &mut [f64]) {
+        row[0] = x[0];
+        row[1] = y[0];
+    }
+
+    fn start(&self, _: &mut Rng) -> Result<(Vec<f64>, Vec<f64>), ModelError> {
+        Ok((vec![0.0], vec![0.0]))
+    }
+}
+
+/// Times both, and says whether storing is cheap enough.
+pub fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
+    let tuning = tuning()?;
+    let place = folder.join("store-run");
+    let (mut alone, mut stored) = (Vec::new(), Vec::new());
+    for _ in 0..TURNS {
+        let mut rng = Rng::stream(1, 0);
+        let (x, y) = Test1.start(&mut rng).map_err(|error| error.to_string())?;
+        let mut chain = Chain::new(Test1, tuning.kernel()?, &x, &y, rng)?;
+        let begun = Instant::now();
+        for _ in 0..DRAWS {
+            chain.advance()?;
+        }
+        alone.push(begun.elapsed().as_secs_f64());
+
+        let _ = std::fs::remove_dir_all(&place);
+        let settings = Settings {
+            chains: 1,
+            draws: DRAWS,
+            tuning: Some(tuning.clone()),
+            ..Settings::default()
+        };
+        let run = Run::create(
+            &place,
+            Arc::new(Test1),
+            "the paper's test 1".into(),
+            settings,
+        )?;
+        let begun = Instant::now();
+        run.go(Arc::default(), &mut |_| ())?;
+        stored.push(begun.elapsed().as_secs_f64());
+    }
+    std::fs::remove_dir_all(&place)?;
+    let best = |times: &[f64]| times.iter().copied().fold(f64::INFINITY, f64::min);
+    let (alone, stored) = (best(&alone), best(&stored));
+    let cost = stored / alone - 1.0;
+    println!(
+        "storing: {DRAWS} draws of test 1, n = {N}: {alone:.3} s alone, {stored:.3} s in a run directory: {:+.1} % (at most {:.0} % allowed)",
+        100.0 * cost,
+        100.0 * LIMIT
+    );
+    Ok(())
+}
+
+/// The paper's settings as a tuning: steps of 1 in x, of 0.2 in y, n intervals, no learned frame.
+fn tuning() -> Result<Tuning, towline::Error> {
+    let walk = RandomWalk::new(Factor::diagonal(&[0.2], "the fast steps")?);
+    let setting = Setting {
+        frame: FrameKind::Linear,
+        n: N,
+        inner: FastMove::RandomWalk(walk),
+    };
+    let root = Factor::diagonal(&[1.0], "the frame")?;
+    Ok(Tuning {
+        centre: vec![0.0],
+        slow: Factor::diagonal(&[1.0], "the slow steps")?,
+        scale: 1.0,
+        linear: Linear::new(vec![0.0], vec![0.0], vec![0.0], root)?,
+        main: setting.clone(),
+        safe: setting,
+        shares: [0.0, 1.0, 0.0],
+        surrogate: None,
+        extra: 0,
+        trials: Vec::new(),
+        notes: Vec::new(),
+    })
+}
