@@ -15,11 +15,8 @@ mod memory;
 mod models;
 mod ours;
 mod report;
-<<<<<<< HEAD
 mod sleeping;
-=======
 mod store;
->>>>>>> runs
 
 use c::{Fusing, Reference};
 use models::{Test1, Test1Fused, Test2};
@@ -65,22 +62,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         return count(name, steps.parse()?);
     }
 
-<<<<<<< HEAD
-    match arguments.get(1).map(String::as_str) {
-        Some("sleeping") => return sleeping::run(),
-        Some(other) => return Err(format!("{other:?} is none of: sleeping").into()),
-        None => {}
-=======
     if let [_, flag, draws, place] = &arguments[..]
         && flag == memory::FLAG
     {
         return memory::child(draws, place);
->>>>>>> runs
     }
 
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench");
     std::fs::create_dir_all(&folder)?;
     match arguments.get(1).map(String::as_str) {
+        Some("sleeping") => return sleeping::run(),
         Some("store") => return store::run(&folder),
         Some("memory") => return memory::run(&folder),
         Some(other) => {

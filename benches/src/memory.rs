@@ -105,6 +105,7 @@ fn tuning() -> Result<Tuning, towline::Error> {
     let ones = vec![1.0; LATENTS];
     let root = Factor::diagonal(&ones, "the frame")?;
     Ok(Tuning {
+        anchors: Default::default(),
         centre: vec![0.0],
         slow: Factor::diagonal(&[0.02], "the slow steps")?,
         scale: 1.0,

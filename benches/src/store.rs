@@ -88,6 +88,7 @@ fn tuning() -> Result<Tuning, towline::Error> {
     };
     let root = Factor::diagonal(&[1.0], "the frame")?;
     Ok(Tuning {
+        anchors: Default::default(),
         centre: vec![0.0],
         slow: Factor::diagonal(&[1.0], "the slow steps")?,
         scale: 1.0,
