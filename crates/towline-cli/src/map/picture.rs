@@ -14,6 +14,7 @@ const PANEL: f64 = 430.0;
 const MAP: (f64, f64) = (300.0, 270.0);
 const AXES: f64 = 52.0;
 const BAR: f64 = 12.0;
+const BELOW: f64 = 36.0;
 
 /// A grid of cells over a rectangle.
 #[derive(Debug, Clone)]
@@ -124,7 +125,10 @@ pub struct Picture {
 }
 
 impl Scene for Picture {
-    const SIZE: (u32, u32) = (880, 450);
+    fn size(&self) -> (u32, u32) {
+        // As high as the maps need.
+        (880, (TOP + self.grid.size().1 + AXES + BELOW) as u32)
+    }
 
     fn description(&self) -> String {
         let clean = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");

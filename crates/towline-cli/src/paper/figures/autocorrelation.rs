@@ -149,7 +149,9 @@ impl Autocorrelations<'_> {
 }
 
 impl Scene for Autocorrelations<'_> {
-    const SIZE: (u32, u32) = (872, 960);
+    fn size(&self) -> (u32, u32) {
+        (872, 960)
+    }
 
     fn description(&self) -> String {
         format!("Figure {}. {}", self.test + 1, self.title())

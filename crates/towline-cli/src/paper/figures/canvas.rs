@@ -14,7 +14,7 @@ const OVERSAMPLING: u32 = 2;
 /// A picture that can be drawn with any backend.
 pub trait Scene {
     /// Width and height in points.
-    const SIZE: (u32, u32);
+    fn size(&self) -> (u32, u32);
 
     /// What the picture shows, for readers who cannot see it.
     fn description(&self) -> String;
@@ -36,12 +36,13 @@ pub fn save<S: Scene>(scene: &S, dir: &Path, name: &str) -> Result<Vec<PathBuf>>
     Ok(vec![svg, png])
 }
 
-fn device_size<S: Scene>() -> (u32, u32) {
-    (S::SIZE.0 * SCALE, S::SIZE.1 * SCALE)
+fn device_size<S: Scene>(scene: &S) -> (u32, u32) {
+    let (width, height) = scene.size();
+    (width * SCALE, height * SCALE)
 }
 
 fn to_svg<S: Scene>(scene: &S) -> Result<String> {
-    let (width, height) = device_size::<S>();
+    let (width, height) = device_size(scene);
     let mut svg = String::new();
     {
         let area = SVGBackend::with_string(&mut svg, (width, height)).into_drawing_area();
@@ -55,14 +56,14 @@ fn to_svg<S: Scene>(scene: &S) -> Result<String> {
     Ok(format!(
         "<svg width=\"{}\" height=\"{}\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
          xmlns=\"http://www.w3.org/2000/svg\">\n<title>{}</title>{body}",
-        S::SIZE.0,
-        S::SIZE.1,
+        scene.size().0,
+        scene.size().1,
         scene.description(),
     ))
 }
 
 fn write_png<S: Scene>(scene: &S, path: &Path) -> Result<()> {
-    let (width, height) = device_size::<S>();
+    let (width, height) = device_size(scene);
     let mut fine = vec![0; (width * height * 3) as usize];
     {
         let backend = BitMapBackend::with_buffer(&mut fine, (width, height));

@@ -52,7 +52,9 @@ impl Sample<'_> {
 }
 
 impl Scene for Sample<'_> {
-    const SIZE: (u32, u32) = (640, 540);
+    fn size(&self) -> (u32, u32) {
+        (640, 540)
+    }
 
     fn description(&self) -> String {
         format!("Figure 1. {}", self.title())
