@@ -13,7 +13,7 @@ use towline::{
 
 /// Intervals of the drag.
 const N: usize = 100;
-/// Draws in one turn: seconds, so that checkpoints are part of it.
+/// Draws in one turn: several seconds, so that checkpoints are part of it.
 const DRAWS: u64 = 2_000_000;
 const TURNS: usize = 5;
 /// The most that storing may add.
@@ -43,11 +43,11 @@ pub fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
         let mut rng = Rng::stream(1, 0);
         let (x, y) = Test1.start(&mut rng).map_err(|error| error.to_string())?;
         let mut chain = Chain::new(Test1, tuning.kernel()?, &x, &y, rng)?;
-        let begun = Instant::now();
+        let begun = clocks();
         for _ in 0..DRAWS {
             chain.advance()?;
         }
-        alone.push(begun.elapsed().as_secs_f64());
+        alone.push(since(begun));
 
         let _ = std::fs::remove_dir_all(&place);
         let settings = Settings {
@@ -62,20 +62,41 @@ pub fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
             "the paper's test 1".into(),
             settings,
         )?;
-        let begun = Instant::now();
+        let begun = clocks();
         run.go(Arc::default(), &mut |_| ())?;
-        stored.push(begun.elapsed().as_secs_f64());
+        stored.push(since(begun));
     }
     std::fs::remove_dir_all(&place)?;
-    let best = |times: &[f64]| times.iter().copied().fold(f64::INFINITY, f64::min);
-    let (alone, stored) = (best(&alone), best(&stored));
-    let cost = stored / alone - 1.0;
     println!(
-        "storing: {DRAWS} draws of test 1, n = {N}: {alone:.3} s alone, {stored:.3} s in a run directory: {:+.1} % (at most {:.0} % allowed)",
-        100.0 * cost,
+        "storing: {DRAWS} draws of test 1, n = {N}, best of {TURNS} (at most {:.0} % allowed)",
         100.0 * LIMIT
     );
+    for (clock, name) in ["seconds", "processor seconds"].iter().enumerate() {
+        let best =
+            |times: &[[f64; 2]]| times.iter().map(|t| t[clock]).fold(f64::INFINITY, f64::min);
+        let (alone, stored) = (best(&alone), best(&stored));
+        println!(
+            "  {name}: {alone:.3} alone, {stored:.3} in a run directory: {:+.1} %",
+            100.0 * (stored / alone - 1.0)
+        );
+    }
     Ok(())
+}
+
+/// The time, and the processor time of all threads so far, which a busy machine does not disturb.
+fn clocks() -> (Instant, f64) {
+    let spent = || -> Option<f64> {
+        let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+        let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
+        let ticks = fields[11].parse::<f64>().ok()? + fields[12].parse::<f64>().ok()?;
+        Some(ticks / 100.0)
+    };
+    (Instant::now(), spent().unwrap_or(f64::NAN))
+}
+
+fn since(begun: (Instant, f64)) -> [f64; 2] {
+    let now = clocks();
+    [(now.0 - begun.0).as_secs_f64(), now.1 - begun.1]
 }
 
 /// The paper's settings as a tuning: steps of 1 in x, of 0.2 in y, n intervals, no learned frame.

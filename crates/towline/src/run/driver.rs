@@ -59,7 +59,12 @@ pub fn chain<M: Model>(
     job: &Job,
     exchange: &mut impl Exchange,
 ) -> Result<Ended, Error> {
-    let ended = catch_unwind(AssertUnwindSafe(|| attempt(model, k, job, exchange)));
+    let options = &job.manifest.options;
+    let close = options.failures_count_as_outside || options.evaluation_limit.is_some();
+    let ended = catch_unwind(AssertUnwindSafe(|| match close {
+        true => attempt::<M, true>(model, k, job, exchange),
+        false => attempt::<M, false>(model, k, job, exchange),
+    }));
     let ended = ended.unwrap_or_else(|panic| {
         Err(Error::Panicked {
             x: job.watches[k].x(),
@@ -110,7 +115,7 @@ fn is_stop(error: &Error) -> bool {
     matches!(error, Error::Model { source, .. } if source.is::<StopSignal>())
 }
 
-fn attempt<M: Model>(
+fn attempt<M: Model, const CLOSE: bool>(
     model: &M,
     k: usize,
     job: &Job,
@@ -118,7 +123,7 @@ fn attempt<M: Model>(
 ) -> Result<Ended, Error> {
     let watch = &job.watches[k];
     let settings = Settings::recorded(&job.manifest);
-    let guard = Guard::new(model, k, &job.control, watch, settings.on_failure);
+    let guard = Guard::<M, CLOSE>::new(model, k, &job.control, watch, settings.on_failure);
     let stages = Stages::new(&job.folder, k);
     let stored = Checkpoint::read(&job.folder, k)?;
     let mine = Standing {
@@ -171,8 +176,8 @@ fn attempt<M: Model>(
     clippy::too_many_arguments,
     reason = "everything that a chain is made of"
 )]
-fn first_checkpoint<M: Model>(
-    guard: &Guard<'_, M>,
+fn first_checkpoint<M: Model, const CLOSE: bool>(
+    guard: &Guard<'_, M, CLOSE>,
     model: &M,
     k: usize,
     job: &Job,

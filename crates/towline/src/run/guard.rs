@@ -1,7 +1,7 @@
 //! A model with somebody beside it: who notes where it is, for how long, and what fails.
 //!
-//! The kernels see an ordinary target. Fast evaluations are handed on at no cost unless there is a limit on their
-//! time or failures are to be counted; a panic is then caught by whoever takes the step.
+//! The kernels see an ordinary target. Fast evaluations are handed on at no cost, not even that of a branch, unless
+//! there is a limit on their time or failures are to be counted; whoever takes the step catches a panic.
 
 use super::control::{Control, Watch};
 use super::settings::OnFailure;
@@ -11,8 +11,8 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The model of one chain, guarded.
-pub(super) struct Guard<'a, M> {
+/// The model of one chain, guarded; evaluation by evaluation only where that is `CLOSE`.
+pub(super) struct Guard<'a, M, const CLOSE: bool> {
     model: &'a M,
     chain: usize,
     control: &'a Control,
@@ -28,7 +28,7 @@ pub(super) struct Guard<'a, M> {
 #[error("the run was stopped")]
 pub(super) struct StopSignal;
 
-impl<'a, M: Target> Guard<'a, M> {
+impl<'a, M: Target, const CLOSE: bool> Guard<'a, M, CLOSE> {
     pub fn new(
         model: &'a M,
         chain: usize,
@@ -60,6 +60,9 @@ impl<'a, M: Target> Guard<'a, M> {
     /// An evaluation, watched; `None` where it panicked and that is to be counted.
     #[inline(always)]
     fn watched<T>(&self, y: &[f64], work: impl FnOnce() -> T) -> Option<T> {
+        if !CLOSE {
+            return Some(work());
+        }
         self.tick();
         let answer = if self.lenient {
             self.caught(y, work)
@@ -85,7 +88,7 @@ impl<'a, M: Target> Guard<'a, M> {
     /// What no number counts as.
     #[inline(always)]
     fn sound(&self, y: &[f64], value: f64) -> f64 {
-        if self.lenient && (value.is_nan() || value == f64::INFINITY) {
+        if CLOSE && self.lenient && (value.is_nan() || value == f64::INFINITY) {
             let message = format!("the log density is {value}");
             self.watch.note_failure(self.chain, y, message);
             return f64::NEG_INFINITY;
@@ -116,7 +119,7 @@ pub(super) fn message(panic: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "without a message".to_owned())
 }
 
-impl<M: Target> Target for Guard<'_, M> {
+impl<M: Target, const CLOSE: bool> Target for Guard<'_, M, CLOSE> {
     type Cache = M::Cache;
 
     fn prepare(&self, x: &[f64]) -> Result<Option<Self::Cache>, ModelError> {
@@ -155,6 +158,9 @@ impl<M: Target> Target for Guard<'_, M> {
         let done = self.watched(&[], || {
             self.model.log_density_batch(cache, ys, out, scratch);
         });
+        if !CLOSE {
+            return;
+        }
         let dim = ys.len().checked_div(out.len()).unwrap_or(0);
         for (k, value) in out.iter_mut().enumerate() {
             *value = match done {

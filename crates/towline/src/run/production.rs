@@ -60,8 +60,8 @@ struct Ledger<'a> {
     clippy::too_many_arguments,
     reason = "everything that a chain is made of"
 )]
-pub(super) fn run<M: Model>(
-    guard: &Guard<'_, M>,
+pub(super) fn run<M: Model, const CLOSE: bool>(
+    guard: &Guard<'_, M, CLOSE>,
     model: &M,
     k: usize,
     job: &Job,
