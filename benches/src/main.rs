@@ -76,7 +76,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some("memory") => return memory::run(&folder),
         Some(other) => {
             return Err(format!(
-                "no benchmark is called {other:?}: store, memory, or none for all"
+                "no benchmark is called {other:?}: sleeping, store, memory, or none for the inner loop"
             )
             .into());
         }
