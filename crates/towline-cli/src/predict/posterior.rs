@@ -210,7 +210,7 @@ struct Taken {
 
 /// Quantiles of the standard normal distribution at (k + ½)/8, stretched to variance one.
 const NORMAL_POINTS: [f64; POINTS] = [
-    -1.604_57, -0.927_95, -0.511_26, -0.164_53, 0.164_53, 0.511_26, 0.927_95, 1.604_57,
+    -1.662_96, -0.961_65, -0.529_83, -0.170_52, 0.170_52, 0.529_83, 0.961_65, 1.662_96,
 ];
 
 fn average(values: impl Iterator<Item = f64>) -> f64 {
