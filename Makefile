@@ -26,10 +26,12 @@ test-python: .venv/ready
 
 ## test-long  the statistical tests with many more draws (tens of minutes)
 test-long:
-	TOWLINE_LONG=1 cargo test --workspace --test frames --test warmup --test run -- --nocapture --test-threads 2
+	TOWLINE_LONG=1 cargo test --workspace --test frames --test warmup --test run --test sbc -- --nocapture --test-threads 2
 
-## bench      the inner loop beside the same loop in C, the cost of storing, memory (two minutes; writes target/bench/inner.json)
+## bench      the inner loop beside the same loop in C, warm-up's choice beside a grid, the cost of storing, memory (some minutes)
 # For this machine alone, as the C program is: hence a target directory of its own.
 bench:
 	RUSTFLAGS="-C target-cpu=native" cargo run --release --package towline-bench --target-dir target/bench-native
 	RUSTFLAGS="-C target-cpu=native" cargo run --release --package towline-bench --target-dir target/bench-native -- sleeping
+	RUSTFLAGS="-C target-cpu=native" cargo run --release --package towline-bench --target-dir target/bench-native -- store
+	RUSTFLAGS="-C target-cpu=native" cargo run --release --package towline-bench --target-dir target/bench-native -- memory
