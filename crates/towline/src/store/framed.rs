@@ -53,6 +53,10 @@ pub(crate) fn unwrap<T: DeserializeOwned>(
             known,
         });
     }
+    // The checksum does not cover the version: one that never was is damage too.
+    if version < known {
+        return Err(damaged("it says that it is of a version that never was"));
+    }
     if number(length) != content.len() as u64 {
         return Err(damaged("it is not as long as it says"));
     }
