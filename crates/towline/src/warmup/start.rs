@@ -8,7 +8,7 @@ use crate::factor::Factor;
 use crate::frame::{Frame, Linear, Root};
 use crate::info::Info;
 use crate::laplace::{Curvature, Laplace};
-use crate::state::{Slow, Visit, prepare};
+use crate::state::{Visit, prepare};
 use crate::target::{Scratch, Target};
 
 /// With more slow variables than this the climb in x takes gradients only: p + 1 squared over two slow
@@ -148,22 +148,26 @@ impl<'a, T: Target> Marginal<'a, T> {
         if start == f64::NEG_INFINITY {
             return Err(outside());
         }
-        if target.has_own_frame() {
-            return Self::with_own_frames(target, x, y, budget, slow, spent, scratch);
-        }
-        // Widths found on a distant wall would be the wall's: go up first, by what needs no scale.
-        let reach: Vec<f64> = y.iter().map(|v| 0.1 * v.abs().max(1.0)).collect();
-        let y = &feel(&mut height, y, &reach).unwrap_or_else(|| y.to_vec())[..];
-        let start = height.height(y);
-        let widths = scales(&mut height.0, y, start);
-        let root = Factor::diagonal(&widths, "the fast widths")?;
-        let mut curvature = vec![0.0; y.len() * y.len()];
-        let own = target.curvature(&slow.cache, y, &mut curvature, &mut scratch);
-        let curvature = if own || y.len() <= MOST_FAST {
-            Curvature::Local
+        let (y, widths, curvature) = if target.has_own_frame() {
+            // It finds its modes by itself: nothing needs to be felt out.
+            (y.to_vec(), vec![1.0; y.len()], Curvature::Own)
         } else {
-            Curvature::Learned
+            // Widths found on a distant wall would be the wall's: go up first, by what needs no scale.
+            let reach: Vec<f64> = y.iter().map(|v| 0.1 * v.abs().max(1.0)).collect();
+            let y = feel(&mut height, y, &reach).unwrap_or_else(|| y.to_vec());
+            let start = height.height(&y);
+            let widths = scales(&mut height.0, &y, start);
+            let mut curvature = vec![0.0; y.len() * y.len()];
+            let known = target.curvature(&slow.cache, &y, &mut curvature, &mut scratch);
+            let local = known || y.len() <= MOST_FAST;
+            let curvature = if local {
+                Curvature::Local
+            } else {
+                Curvature::Learned
+            };
+            (y, widths, curvature)
         };
+        let root = Factor::diagonal(&widths, "the fast widths")?;
         let linear = Linear::new(
             vec![0.0; x.len()],
             y.to_vec(),
@@ -175,40 +179,6 @@ impl<'a, T: Target> Marginal<'a, T> {
             rule: Laplace::new(linear, curvature),
             centre: y.to_vec(),
             curvature,
-            best: Best {
-                x: x.to_vec(),
-                y: y.to_vec(),
-                height: f64::NEG_INFINITY,
-            },
-            modes: Vec::new(),
-            visits: Vec::new(),
-            spent,
-            budget,
-            scratch,
-            failure: None,
-        };
-        marginal.look(x, &slow.cache);
-        Ok(marginal)
-    }
-
-    /// The same for a target that finds its modes by itself: nothing needs to be felt out.
-    fn with_own_frames(
-        target: &'a T,
-        x: &[f64],
-        y: &[f64],
-        budget: usize,
-        slow: Slow<T::Cache>,
-        spent: Info,
-        scratch: Scratch,
-    ) -> Result<Self, Error> {
-        let (p, d) = (x.len(), y.len());
-        let root = Factor::diagonal(&vec![1.0; d], "the fast widths")?;
-        let linear = Linear::new(vec![0.0; p], y.to_vec(), vec![0.0; p * d], root)?;
-        let mut marginal = Self {
-            target,
-            rule: Laplace::new(linear, Curvature::Own),
-            centre: y.to_vec(),
-            curvature: Curvature::Own,
             best: Best {
                 x: x.to_vec(),
                 y: y.to_vec(),

@@ -402,7 +402,7 @@ fn spent(info: &crate::Info, cost: Cost) -> f64 {
 }
 
 /// The best move, with others that go where it does not: the fastest moves in a frame rely on tails no heavier
-/// than normal, and would leave heavier ones unvisited for so long that a run looks right and is not.
+/// than normal, and may come to heavier ones seldom, which a short trial cannot show.
 ///
 /// Not in a target's own frame: it has many variables, of which such moves change few or all by little, and knows its tails.
 fn robust(best: FastMove, d: usize, frame: FrameKind) -> Result<FastMove, Error> {
