@@ -1,39 +1,7 @@
-//! The command `towline`: flags become a plan, a plan is carried out, and what went wrong becomes an exit code.
+//! The command `towline`.
 
-mod builtin;
-mod cli;
-mod export;
-mod failure;
-mod fit;
-mod map;
-mod paper;
-mod predict;
-mod registry;
-mod report;
-mod resume;
-mod run;
-mod runs;
-mod sampling;
-mod summary;
-
-use clap::Parser;
-use cli::{Cli, Command};
-use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
-        Command::Paper(options) => paper::Plan::new(options)
-            .map_err(Failure::Options)
-            .and_then(|plan| paper::run(&plan).map_err(Failure::Run)),
-        Command::Summary(options) => summary::run(&options).map_err(Failure::Run),
-        Command::Report(options) => report::run(&options).map_err(Failure::Run),
-        Command::Export(options) => export::run(&options).map_err(Failure::Run),
-        Command::Fit(options) => fit::run(*options),
-        Command::Map(options) => map::run(&options),
-        Command::Predict(options) => predict::run(&options),
-        Command::Run(options) => run::run(options),
-        Command::Resume(options) => resume::run(&options),
-    };
-    outcome.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
+    towline_cli::main(std::env::args_os())
 }

@@ -14,9 +14,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use towline::Model;
-use towline::run::{Ended, Progress, Run, Settings};
+use towline::run::{Ended, Job, Progress, Run, Settings};
 use towline::store::RunDir;
+use towline::{Column, Exchange, Model};
 
 /// A model of whatever type, as something that can be sampled.
 pub trait Sample {
@@ -37,6 +37,17 @@ pub trait Sample {
         changes: &Changes,
         stop: Arc<AtomicBool>,
         see: &mut dyn FnMut(&Progress),
+    ) -> Result<Ended, towline::Error>;
+
+    /// What is reported of each draw.
+    fn columns(&self) -> Vec<Column>;
+
+    /// Runs one chain to its end, for those that run each chain in a process of its own.
+    fn chain(
+        &self,
+        k: usize,
+        job: &Job,
+        exchange: &mut dyn Exchange,
     ) -> Result<Ended, towline::Error>;
 }
 
@@ -89,6 +100,19 @@ impl<M: Model + Send + Sync + 'static> Sample for Sampled<M> {
             run = run.draws(draws)?;
         }
         run.go(stop, see)
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        self.0.columns()
+    }
+
+    fn chain(
+        &self,
+        k: usize,
+        job: &Job,
+        mut exchange: &mut dyn Exchange,
+    ) -> Result<Ended, towline::Error> {
+        towline::run::chain(&*self.0, k, job, &mut exchange)
     }
 }
 

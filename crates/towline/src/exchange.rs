@@ -33,3 +33,18 @@ impl Exchange for Solo {
         Ok(vec![mine.to_vec()])
     }
 }
+
+/// Whoever borrows an exchange may use it, also where its type is not known.
+impl<E: Exchange + ?Sized> Exchange for &mut E {
+    fn chains(&self) -> usize {
+        (**self).chains()
+    }
+
+    fn gather(&mut self, mine: &[f64]) -> Result<Vec<Vec<f64>>, Error> {
+        (**self).gather(mine)
+    }
+
+    fn rest(&mut self) {
+        (**self).rest();
+    }
+}
