@@ -6,6 +6,7 @@
 //! Every chain does the same, and what they learn is pooled at fixed points.
 
 mod moments;
+mod persistence;
 mod scales;
 mod start;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Short trials that choose the inner move, the frame, n and the slow proposal: effective draws per cost.
 
 use super::walker::{Comparison, Walker};
-use super::{Cost, start};
+use super::{Cost, persistence, start};
 use crate::error::Error;
 use crate::exchange::Exchange;
 use crate::factor::Factor;
@@ -82,7 +82,9 @@ pub(super) fn choose<T: Target>(
     }
 
     let settings = ladder(tuning, &frames, d);
-    let trials = compare(walker, tuning, &settings, cost, budget / 2, rng, exchange)?;
+    let rounds = (budget / 4).max(20);
+    let mut trials = compare(walker, tuning, &settings, cost, rounds, rng, exchange)?;
+    check_linear(walker, tuning, &mut trials, rounds, rng, exchange)?;
     let Some(winner) = preferred(&trials) else {
         return Ok(());
     };
@@ -174,6 +176,36 @@ fn preferred(trials: &[Trial]) -> Option<Trial> {
     }
 }
 
+/// Walks with linear-frame settings that would be preferred, for as much as the rounds of the best other one cost, until one
+/// keeps what it promises or none is left: their single steps promise too much where the frame does not fit.
+fn check_linear<T: Target>(
+    walker: &mut Walker<'_, T>,
+    tuning: &Tuning,
+    trials: &mut [Trial],
+    rounds: usize,
+    rng: &mut Rng,
+    exchange: &mut impl Exchange,
+) -> Result<(), Error> {
+    let Some(searched) = best(trials, |trial| trial.frame != FrameKind::Linear) else {
+        return Ok(());
+    };
+    for _ in 0..LINEAR_N.len() {
+        let Some(linear) = preferred(trials).filter(|trial| trial.frame == FrameKind::Linear)
+        else {
+            break;
+        };
+        let steps = (rounds as f64 * (searched.cost / linear.cost).max(1.0)) as usize;
+        let kept = persistence::kept(walker, tuning, &linear, steps, rng, exchange)?;
+        if kept >= linear.effective {
+            break;
+        }
+        for trial in trials.iter_mut().filter(|trial| **trial == linear) {
+            trial.effective = kept;
+        }
+    }
+    Ok(())
+}
+
 /// The same frame with a few inner moves, where they cost next to nothing: they mend a y that sits where the frame
 /// does not fit, in a heavier tail, which a short trial does not show.
 fn mending(trials: &[Trial], winner: Trial) -> Trial {
@@ -195,7 +227,7 @@ fn compare<T: Target>(
     tuning: &Tuning,
     settings: &[Setting],
     cost: Cost,
-    budget: usize,
+    rounds: usize,
     rng: &mut Rng,
     exchange: &mut impl Exchange,
 ) -> Result<Vec<Trial>, Error> {
@@ -206,7 +238,6 @@ fn compare<T: Target>(
         .map(|setting| tuning.drag(setting, walk.clone()))
         .collect::<Result<_, _>>()?;
     let kernel = tuning.kernel()?;
-    let rounds = (budget / 2).max(20);
     let first = (FIRST_ROUNDS * rounds as f64).ceil() as usize;
     let mut sums = Sums::new(drags.len());
     let mut alive: Vec<usize> = (0..drags.len()).collect();
@@ -438,7 +469,7 @@ fn inner<T: Target>(
     let mut best: Option<(FastMove, f64, f64)> = None;
     for candidate in inner_moves(walker, d)? {
         let kernel = Kernel::FastOnly(FastOnly::new(candidate.clone(), 1).in_frame(rule.clone()));
-        let (mut jump, mut evaluations) = (0.0, 0.0);
+        let (mut jump, mut evaluations, mut accepted) = (0.0, 0.0, 0.0);
         let mut before = walker.z(&rule);
         let begun = Instant::now();
         for _ in 0..INNER_MOVES {
@@ -451,6 +482,7 @@ fn inner<T: Target>(
                 .sum::<f64>()
                 / d as f64;
             evaluations += spent(&taken.info, cost);
+            accepted += taken.info.inner_accepted as f64;
             before = after;
         }
         let seconds = begun.elapsed().as_secs_f64();
@@ -458,15 +490,27 @@ fn inner<T: Target>(
             Cost::Measured => seconds,
             Cost::Ratio(_) => evaluations,
         };
-        let all = exchange.gather(&[jump, spent])?;
+        let all = exchange.gather(&[jump, spent, accepted])?;
         let mean =
             |k: usize| all.iter().map(|v| v[k]).sum::<f64>() / (all.len() * INNER_MOVES) as f64;
-        let (worth, price) = (effective(mean(0)), mean(1).max(1e-12));
+        let mut worth = effective(mean(0));
+        if matches!(&candidate, FastMove::CrankNicolson(walk) if *walk == CrankNicolson::new(1.0)) {
+            worth *= unsticking(mean(2));
+        }
+        let price = mean(1).max(1e-12);
         if best.as_ref().is_none_or(|b| worth / price > b.1 / b.2) {
             best = Some((candidate, worth, price));
         }
     }
     Ok(best.unwrap_or_else(|| (Tuning::first_inner(), 0.1, 1.0)))
+}
+
+/// What is left of the worth of an independent proposal accepted with this probability: it stays long where the target
+/// exceeds the proposal most, which single moves do not show. For log-normal ratios of the two, with standard deviation s,
+/// the acceptance is erfc(s/2) and the mean time that it stays e^(s²).
+fn unsticking(acceptance: f64) -> f64 {
+    let s = 2.0 * statrs::function::erf::erfc_inv(acceptance.clamp(1e-6, 1.0));
+    (-s * s).exp()
 }
 
 /// The moves worth trying where z is nearly standard normal.
