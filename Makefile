@@ -1,6 +1,6 @@
 # What is done to this repository by name; `make` alone lists it.
 
-.PHONY: help test test-python test-long bench
+.PHONY: help test test-mpi test-python test-long bench
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -9,10 +9,24 @@ help:
 test:
 	@command -v chromium >/dev/null || (apt-get update && apt-get install --yes --no-install-recommends chromium) || echo 'no Chromium: the report is not tested in a browser'
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
-	cargo test --workspace
+	cargo clippy --workspace --exclude towline-mpi --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude towline-mpi --no-deps
+	cargo test --workspace --exclude towline-mpi
+	$(MAKE) test-mpi
 	$(MAKE) test-python
+
+# What towline-mpi needs to be built and run, in Debian's names.
+MPI_PACKAGES = libopenmpi-dev openmpi-bin libclang-dev
+
+## test-mpi   lints, docs and tests of towline-mpi, under mpirun; installs Open MPI where it is absent
+test-mpi:
+	@command -v mpirun mpicc >/dev/null && dpkg -s $(MPI_PACKAGES) >/dev/null 2>&1 \
+		|| (apt-get update && apt-get install --yes --no-install-recommends $(MPI_PACKAGES)) \
+		|| { command -v mpirun mpicc >/dev/null && echo 'not all of $(MPI_PACKAGES) are known to be here: trying without'; } \
+		|| { echo 'towline-mpi cannot be tested: install $(MPI_PACKAGES), or the like' >&2; exit 1; }
+	cargo clippy --package towline-mpi --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --package towline-mpi --no-deps
+	cargo test --package towline-mpi
 
 ## test-python  ArviZ and GetDist read the exports (in .venv, made when needed)
 test-python: .venv/ready
@@ -26,7 +40,8 @@ test-python: .venv/ready
 
 ## test-long  the statistical tests with many more draws (tens of minutes)
 test-long:
-	TOWLINE_LONG=1 cargo test --workspace --test frames --test warmup --test run --test sbc -- --nocapture --test-threads 2
+	TOWLINE_LONG=1 cargo test --workspace --exclude towline-mpi --test frames --test warmup --test run --test sbc -- --nocapture --test-threads 2
+	TOWLINE_LONG=1 $(MAKE) test-mpi
 
 ## bench      the inner loop beside the same loop in C, warm-up's choice beside a grid, the cost of storing, memory (some minutes)
 # For this machine alone, as the C program is: hence a target directory of its own.
