@@ -207,10 +207,17 @@ impl Ranks {
     /// The others say that they are ready, and are told.
     fn answer(&mut self) -> Result<(PathBuf, Manifest), Error> {
         self.carry(vec![(Some(0), Letter::Ready)])?;
+        let mut early = VecDeque::new();
         loop {
-            if let (_, Letter::Begin { folder, manifest }) = self.await_letter()? {
-                let manifest = Manifest::parse(&folder, manifest.as_bytes())?;
-                return Ok((folder, manifest));
+            match self.await_letter()? {
+                (_, Letter::Begin { folder, manifest }) => {
+                    early.append(&mut self.inbox);
+                    self.inbox = early;
+                    let manifest = Manifest::parse(&folder, manifest.as_bytes())?;
+                    return Ok((folder, manifest));
+                }
+                // Another rank was told first, and has begun.
+                other => early.push_back(other),
             }
         }
     }
