@@ -175,6 +175,8 @@ impl Ranks {
     fn await_letter(&mut self) -> Result<(usize, Letter), Error> {
         loop {
             match self.next() {
+                // A rank without chains was told first, and has done its part.
+                Some((rank, Letter::Farewell { why: None })) if rank != 0 && !self.leads() => {}
                 Some((rank, Letter::Farewell { why })) => {
                     let message = why.unwrap_or_else(|| "it has ended".to_owned());
                     return Err(Error::Elsewhere { rank, message });
