@@ -130,12 +130,13 @@ pub fn begin(
 ) -> Result<(), Failure> {
     let settings = options.settings(ranks.ranks()).map_err(Failure::Options)?;
     let quiet = options.quiet || !ranks.leads();
-    let mut display = Display::new(quiet);
+    let stop = stop_on_ctrl_c()?;
+    let told = Arc::clone(&stop);
+    let mut display = Display::new(quiet, ranks.leads().then_some(told));
     let see = &mut |progress: &Progress| display.show(progress);
-    let stop = stop_on_ctrl_c(ranks.leads())?;
     let ended = model.create(folder, description, settings, ranks, stop, see);
     display.finish();
-    conclude(ended, folder, quiet)
+    conclude(ended, folder, quiet, ranks.leads())
 }
 
 /// Goes on with a run.
@@ -146,28 +147,22 @@ pub fn resume(
     ranks: &mut Ranks,
 ) -> Result<(), Failure> {
     let quiet = changes.quiet || !ranks.leads();
-    let mut display = Display::new(quiet);
+    let stop = stop_on_ctrl_c()?;
+    let told = Arc::clone(&stop);
+    let mut display = Display::new(quiet, ranks.leads().then_some(told));
     let see = &mut |progress: &Progress| display.show(progress);
-    let stop = stop_on_ctrl_c(ranks.leads())?;
     let ended = model.resume(folder, changes, ranks, stop, see);
     display.finish();
-    conclude(ended, folder, quiet)
+    conclude(ended, folder, quiet, ranks.leads())
 }
 
 /// A flag that Ctrl-C (or a queue's request to end) sets; the second one ends the process.
-fn stop_on_ctrl_c(talks: bool) -> Result<Arc<AtomicBool>, Failure> {
+fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     ctrlc::set_handler(move || {
         if flag.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
-        }
-        if talks {
-            // If stderr is closed there is nobody to tell.
-            let _ = writeln!(
-                io::stderr(),
-                "stopping after the current step (again to end at once)"
-            );
         }
     })
     .context("cannot watch for Ctrl-C")
@@ -175,11 +170,12 @@ fn stop_on_ctrl_c(talks: bool) -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// Says where the run is and what can be done with it.
+/// Writes the summary, and says where the run is and what can be done with it.
 fn conclude(
     ended: Result<Ended, towline::Error>,
     folder: &Path,
     quiet: bool,
+    leads: bool,
 ) -> Result<(), Failure> {
     let ended = ended.map_err(|error| {
         let keeps = matches!(
@@ -197,6 +193,10 @@ fn conclude(
         }
         Failure::Run(error)
     })?;
+    // Whoever is told to stop has little time.
+    if leads && ended != Ended::Stopped {
+        crate::summary::store(folder).map_err(Failure::Run)?;
+    }
     if !quiet {
         tell(ended, folder).map_err(Failure::Run)?;
     }

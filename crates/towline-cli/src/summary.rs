@@ -1,12 +1,16 @@
 //! `towline summary`: a run's table, its cost, and what to worry about.
 
 use crate::runs::{self, count, duration, short};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use comfy_table::{CellAlignment, ContentLineStyle, LineStyle, Table, TableStyle};
+use std::fs;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use towline::RunSummary;
+
+/// What a run's summary is called in its directory.
+const FILE: &str = "summary.json";
 
 /// What `towline summary` is asked.
 #[derive(Debug, Args)]
@@ -48,6 +52,17 @@ pub fn run(options: &Options) -> Result<()> {
         writeln!(out, "\nWarning: {warning}")?;
     }
     Ok(())
+}
+
+/// Writes what `--json` prints into the run directory, whole or not at all.
+pub fn store(folder: &Path) -> Result<()> {
+    let summary = RunSummary::of(&runs::open(folder)?, None)?;
+    let (path, beside) = (folder.join(FILE), folder.join("summary.tmp"));
+    let write = || {
+        fs::write(&beside, serde_json::to_string_pretty(&summary)? + "\n")?;
+        fs::rename(&beside, &path)
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// A rule below the header only: numbers need no boxes.
