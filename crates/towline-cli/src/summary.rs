@@ -11,6 +11,8 @@ use towline::RunSummary;
 
 /// What a run's summary is called in its directory.
 const FILE: &str = "summary.json";
+/// Of more draws no summary is written unasked: it takes seconds, and memory that grows with them.
+const MOST_DRAWS: usize = 1 << 20;
 
 /// What `towline summary` is asked.
 #[derive(Debug, Args)]
@@ -56,7 +58,13 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// Writes what `--json` prints into the run directory, whole or not at all.
 pub fn store(folder: &Path) -> Result<()> {
-    let summary = RunSummary::of(&runs::open(folder)?, None)?;
+    let run = runs::open(folder)?;
+    if run.chains() * run.common_rows() > MOST_DRAWS {
+        return Ok(());
+    }
+    // Named, columns are read one at a time.
+    let names: Vec<String> = run.names().map(str::to_owned).collect();
+    let summary = RunSummary::of(&run, Some(&names))?;
     let (path, beside) = (folder.join(FILE), folder.join("summary.tmp"));
     let write = || {
         fs::write(&beside, serde_json::to_string_pretty(&summary)? + "\n")?;
