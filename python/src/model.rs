@@ -37,7 +37,7 @@ impl Target {
 
     /// How many evaluations have failed and counted as outside the support, and the first exception.
     fn failures<'py>(&self, py: Python<'py>) -> (u64, Option<Bound<'py, PyAny>>) {
-        let first = self.trouble.take();
+        let first = self.trouble.take(None);
         let first = first.map(|error| error.into_value(py).into_bound(py).into_any());
         (self.trouble.failures(), first)
     }

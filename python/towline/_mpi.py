@@ -19,8 +19,25 @@ class _Ranks:
     it has left, until all have: so nobody ever waits for one that will not come.
     """
 
+    #: The tag of the word that a chain has failed.
+    HALT = 7
+
     def __init__(self, communicator: Any, stop: _towline.Stop) -> None:
         self.communicator, self.stop = communicator, stop
+        self.can_probe = _can_probe(communicator)
+
+    def halt_others(self) -> None:
+        """This chain has failed: the others need not go on to their end."""
+        if self.can_probe:
+            for rank in range(self.communicator.Get_size()):
+                if rank != self.communicator.Get_rank():
+                    self.communicator.isend(None, dest=rank, tag=self.HALT)
+
+    def look(self) -> None:
+        """Whether another has failed."""
+        while self.can_probe and self.communicator.iprobe(tag=self.HALT):
+            self.communicator.recv(tag=self.HALT)
+            self.stop.halt()
 
     def gather(self, mine: bytes) -> list[bytes]:
         met = self.communicator.allgather((None, mine))
@@ -77,13 +94,20 @@ def run_on_ranks(
     ended = "halted"
     try:
         with watch(progress if rank == 0 else False, folder) as see:
-            show = None if see is None else (lambda chain: see({"draws": _asked(folder), "chains": [chain]}))
+            asked = _asked(folder)
+
+            def show(chain: dict[str, Any]) -> None:
+                link.look()
+                if see is not None:
+                    see({"draws": asked, "chains": [chain]})
+
             limits = (settings.get("time_limit"), settings.get("checkpoint_every"))
             ended = _towline.run_chain(target, folder, rank, link, stop, *limits, show)
     except ConnectionError as error:
         failure, why = error, str(error)
     except BaseException as error:
         failure, why = error, f"{type(error).__name__}: {error}"
+        link.halt_others()
     else:
         why = f"the run was {ended}"
     # A chain that has ended well leaves too: nobody meets any more once all have.
@@ -92,6 +116,7 @@ def run_on_ranks(
     if session is not None:
         session.close()
     own.barrier()
+    link.look()
     if own is not communicator:
         own.Free()
     if failure is not None and not isinstance(failure, ConnectionError):
@@ -121,6 +146,15 @@ def _asked(folder: Path) -> int:
     from ._run import open as open_run
 
     return open_run(folder).manifest["draws"]
+
+
+def _can_probe(communicator: Any) -> bool:
+    """Whether two threads may call MPI at a time: one looks while the chain's waits."""
+    if type(communicator).__module__.split(".")[0] != "mpi4py":
+        return False
+    from mpi4py import MPI
+
+    return MPI.Query_thread() >= MPI.THREAD_MULTIPLE
 
 
 def _check_threads(communicator: Any) -> None:

@@ -65,20 +65,18 @@ class _Link:
             self.send("progress", progress)
 
 
-def packed(error: BaseException) -> tuple[bytes | None, str]:
-    """An exception in bytes, where it can be sent, and its traceback in words."""
+def packed(error: BaseException) -> tuple[bytes | None, str, str]:
+    """An exception in bytes, where it can be sent, in a line, and with its traceback in words."""
+    line = f"{type(error).__name__}: {error}"
     text = "".join(traceback.format_exception(error))
     try:
-        data = pickle.dumps(error)
-        pickle.loads(data)
-        return data, text
+        import cloudpickle as pickler
+    except ImportError:
+        pickler = pickle
+    try:
+        return pickler.dumps(error), line, text
     except Exception:
-        try:
-            import cloudpickle
-
-            return cloudpickle.dumps(error), text
-        except Exception:
-            return None, text
+        return None, line, text
 
 
 def main() -> None:
