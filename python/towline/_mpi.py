@@ -69,7 +69,8 @@ def run_on_ranks(
     _check_threads(communicator)
     own = communicator.Dup() if hasattr(communicator, "Dup") else communicator
     rank = own.Get_rank()
-    temporary, session, problem = None, None, None
+    temporary, session = None, None
+    problem: Exception | None = None
     if rank == 0:
         try:
             if out is None:
@@ -124,9 +125,9 @@ def run_on_ranks(
         raise failure
     for other, (_, why) in enumerate(endings):
         if why is not None:
-            error = _towline.Error(f"the chain of rank {other} failed: {why}")
-            explain(error, folder, temporary is not None)
-            raise error
+            problem = _towline.Error(f"the chain of rank {other} failed: {why}")
+            explain(problem, folder, temporary is not None)
+            raise problem
     how = _together([ended for ended, _ in endings])
     tell_of_failures(*target.failures())
     run = Run(folder, how, temporary, model)

@@ -64,7 +64,7 @@ def sample(
         interpreter's lock or there is none; "serial"; or an mpi4py communicator, a chain on each rank. By default
         threads where the fast function is machine code, else processes. Draws are the same everywhere.
     cores
-        How many chains work at a time; by default one for each core.
+        How many chains work at a time; by default all of them in processes, and in threads one for each core.
     progress
         True, False, or a function that is given a dictionary several times a second; by default shown in terminals and notebooks.
     failures
@@ -185,8 +185,6 @@ def _run(
             else:
                 ended = session.run(see)
     except Exception as error:
-        if temporary is None and not isinstance(error, _towline.Error | TypeError | ValueError):
-            pass
         explain(error, folder, temporary is not None)
         raise
     finally:
