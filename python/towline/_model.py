@@ -330,6 +330,20 @@ class Density(_Functions):
         return {"kind": "python", "name": _name_of(self._fast_function)}
 
 
+#: What an object may have that is a model.
+_PARTS = (
+    "slow", "fast", "prepare", "log_likelihood", "log_likelihood_batch", "gradient", "derived", "derived_names", "labels",
+    "blocks", "refine", "latents", "start",
+)  # fmt: skip
+
+
+def as_model(given: Any) -> Any:
+    """A model of an object that has its parts: `slow`, `fast`, `prepare`, `log_likelihood` and whatever else `Model` takes."""
+    if isinstance(given, Model | Density) or not callable(getattr(given, "log_likelihood", None)):
+        return given
+    return Model(**{name: getattr(given, name) for name in _PARTS if getattr(given, name, None) is not None})
+
+
 def _same(x: np.ndarray) -> np.ndarray:
     return x
 
