@@ -88,6 +88,11 @@ def test_a_rank_that_fails_ends_the_others(tmp_path):
     assert isinstance(first, towline.Error) and "the chain of rank 1 failed: ZeroDivisionError: only here" in str(first)
 
 
+def test_ranks_need_a_directory():
+    answers = on_ranks(lambda ranks: towline.sample(models.line(), parallel=ranks))
+    assert all("a directory that all of them can see" in str(error) for error in answers)
+
+
 def test_chains_must_be_as_many_as_ranks(tmp_path):
     answers = on_ranks(lambda ranks: towline.sample(models.line(), chains=3, parallel=ranks))
     assert all("chains = 3, but the communicator has 2 ranks" in str(error) for error in answers)
