@@ -1,6 +1,6 @@
 # What is done to this repository by name; `make` alone lists it.
 
-.PHONY: help demo test test-mpi test-python test-long check-data bench bench-scaling bench-peers
+.PHONY: help demo test test-mpi test-python test-package test-long check-data bench bench-python bench-scaling bench-peers
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -23,6 +23,7 @@ test:
 	cargo test --workspace --exclude towline-mpi
 	$(MAKE) test-mpi
 	$(MAKE) test-python
+	$(MAKE) test-package
 
 # What towline-mpi needs to be built and run, in Debian's names.
 MPI_PACKAGES = libopenmpi-dev openmpi-bin libclang-dev
@@ -48,6 +49,11 @@ test-mpi-here:
 test-python: .venv/ready
 	cargo build --package towline-cli --features parquet
 	.venv/bin/python tests/python/exports.py target/debug/towline
+
+## test-package  the Python package (built into .venv)
+test-package: .venv/ready
+	VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop --quiet
+	.venv/bin/python -m pytest --quiet python/tests
 
 .venv/ready: tests/python/requirements.txt
 	python3 -m venv .venv
@@ -79,6 +85,11 @@ bench-peers: .venv-peers/ready
 	python3 -m venv .venv-peers
 	.venv-peers/bin/pip install --quiet --requirement $<
 	touch $@
+
+## bench-python  what a fast evaluation in Python costs beyond the model's own time (a minute, after an optimised build)
+bench-python: .venv/ready
+	VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop --release --quiet
+	.venv/bin/python python/benches/overhead.py
 
 ## bench      the inner loop beside the same loop in C, warm-up's choice beside a grid, the cost of storing, memory (some minutes)
 # For this machine alone, as the C program is: hence a target directory of its own.
