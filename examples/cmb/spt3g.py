@@ -100,6 +100,7 @@ class Likelihood:
     def __init__(self, data=None, modes=40):
         folder = data_folder(data)
         table = np.genfromtxt(folder / "bandpowers.csv", delimiter=",", skip_header=1)
+        self.ell = table[:, 1]
         self.data = table[:, 2:].T.ravel()
         self.covariance = np.load(folder / "cov.npy")
         self.beams = np.load(folder / "beam_cov.npy")

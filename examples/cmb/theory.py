@@ -25,6 +25,9 @@ LABELS = {
 LOWER = np.array([0.0207, 0.097, 1.0358, 2.79, 0.90, 0.015])
 UPPER = np.array([0.0241, 0.133, 1.0434, 3.01, 1.10, 0.095])
 TAU_PRIOR = (0.0543, 0.0073)
+# Where chains begin: near enough to the posterior that no CAMB runs are wasted on finding it, far enough apart to tell.
+START = {"ombh2": 0.0224, "omch2": 0.116, "theta100": 1.0396, "logA": 2.90, "ns": 0.99, "tau": 0.0543}
+START_SPREAD = {"ombh2": 0.0003, "omch2": 0.0035, "theta100": 0.0007, "logA": 0.022, "ns": 0.018, "tau": 0.007}
 DEGREE = 3
 
 
@@ -101,5 +104,5 @@ class Camb:
             # Parameters for which there is no such universe.
             return None
         cls = results.get_lensed_scalar_cls(lmax=3300, CMB_unit="muK")
-        derived = np.array([params.H0, results.get_Omega("tot") - results.get_Omega("de"), results.get_sigma8_0()])
+        derived = np.array([params.H0, params.omegam, results.get_sigma8_0()])
         return self._bin(cls[:, 3], cls[:, 1]), derived

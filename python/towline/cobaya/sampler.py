@@ -4,6 +4,7 @@ import datetime
 import math
 import os
 import re
+import tempfile
 
 import numpy as np
 from cobaya import mpi
@@ -217,53 +218,48 @@ class Towline(CovmatSampler):
 
     def run(self):
         """Runs until chains agree, all draws are made, or the time is up."""
-        folder, scratch = self._folder()
-        try:
-            self._run(folder)
-        finally:
-            if scratch is not None:
-                scratch.cleanup()
+        folder = self._folder()
+        resuming = mpi.share_mpi(os.path.exists(os.path.join(folder, "manifest.json")) if mpi.is_main_process() else None)
+        self._update_from = folder
+        self._last_output = datetime.datetime.now()
+        self.mpi_info("Going on with the run in %s", folder) if resuming else self.mpi_info("Sampling!")
+        with mpi.ProcessState(self) as state:
+            self._state = state
+            self.engine_run = self._resume(folder) if resuming else self._begin(folder)
+            self._finish()
 
     def _folder(self):
         if self.output:
-            return self.run_directory, None
-        # Without output there is nothing to resume: a run directory is needed all the same, for a while.
-        import tempfile
+            return self.run_directory
+        # Without output there is nothing to resume; a run directory is needed all the same, as long as this object lives.
+        self._scratch = tempfile.TemporaryDirectory(prefix="towline-") if mpi.is_main_process() else None
+        name = mpi.share_mpi(self._scratch.name if self._scratch else None)
+        return os.path.join(name, "run")
 
-        scratch = tempfile.TemporaryDirectory(prefix="towline-") if mpi.is_main_process() else None
-        name = mpi.share_mpi(scratch.name if scratch else None)
-        return os.path.join(name, "run"), scratch
-
-    def _run(self, folder):
-        resuming = mpi.share_mpi(os.path.exists(os.path.join(folder, "manifest.json")) if mpi.is_main_process() else None)
+    def _how(self):
+        """What a run is told, whether it begins or goes on."""
+        parallel = mpi.get_mpi_comm().Dup() if mpi.more_than_one_process() else self.parallel
         draws = int(min(self.max_samples, MOST_DRAWS))
-        parallel = self.parallel
-        if mpi.more_than_one_process():
-            parallel = mpi.get_mpi_comm().Dup()
-        stop = {"rhat": 1 + 0.5 * self.Rminus1_stop, "ess": self.ess or max(self.chains, 4) / self.Rminus1_stop}
-        model = self.engine_model()
-        self._last_output = datetime.datetime.now()
-        self._chains_of = folder
-        self.mpi_info("Sampling!" if not resuming else "Going on with the run in %s", folder)
-        common = dict(parallel=parallel, time_limit=self.time_limit, progress=self._look)
-        with mpi.ProcessState(self) as state:
-            self._state = state
-            if resuming:
-                self.engine_run = towline.resume(folder, model, draws=draws, **common)
-            else:
-                self.engine_run = towline.sample(
-                    model,
-                    chains=self.chains,
-                    draws=draws,
-                    warmup=None if self._tuning() else self._warmup(),
-                    seed=self.engine_seed,
-                    out=folder,
-                    cost_ratio=self._cost_ratio(),
-                    tuning=self._tuning(),
-                    **stop,
-                    **common,
-                )
-            self._finish(stop)
+        return dict(draws=draws, parallel=parallel, time_limit=self.time_limit, progress=self._look)
+
+    def _begin(self, folder):
+        tuned = self._tuning()
+        return towline.sample(
+            self.engine_model(),
+            chains=self.chains,
+            warmup=None if tuned else self._warmup(),
+            seed=self.engine_seed,
+            out=folder,
+            cost_ratio=self._cost_ratio(),
+            tuning=tuned,
+            rhat=1 + 0.5 * self.Rminus1_stop,
+            ess=self.ess or max(self.chains, 4) / self.Rminus1_stop,
+            **self._how(),
+        )
+
+    def _resume(self, folder):
+        run = towline.resume(folder, self.engine_model(), **self._how())
+        return run
 
     def _tuning(self):
         if self.tuning is not None:
@@ -291,22 +287,23 @@ class Towline(CovmatSampler):
             self.log.info("%s", _in_words(progress))
 
     def _update_chains(self, ended):
-        if not os.path.exists(os.path.join(self._chains_of, "manifest.json")):
+        if not os.path.exists(os.path.join(self._update_from, "manifest.json")):
             return
         if not self.chains_here:
             mine = [mpi.rank()] if mpi.more_than_one_process() else range(self.chains)
             self.chains_here = [
-                Chain(self.model, self.output, self.evaluator, self._chains_of, k, self.chains > 1) for k in mine
+                Chain(self.model, self.output, self.evaluator, self._update_from, k, self.chains > 1) for k in mine
             ]
         for chain in self.chains_here:
             chain.update(ended)
 
-    def _finish(self, stop):
+    def _finish(self):
         self._update_chains(ended=True)
         mpi.sync_processes()
         everywhere = [chain for some in mpi.allgather(self.chains_here) for chain in some]
         self.Rminus1_last = r_minus_one(everywhere)
-        self.converged = self._reached(stop)
+        self.converged = self.engine_run.ended == "target reached"
+        self.cost = self.engine_run.summary().cost
         draws = sum(chain.draws for chain in everywhere)
         rows = sum(len(chain.collection) for chain in everywhere)
         self.mpi_info(
@@ -320,8 +317,9 @@ class Towline(CovmatSampler):
         if mpi.is_main_process() and self.output:
             self._write_files(everywhere, draws, rows)
 
-    def _reached(self, stop):
-        return getattr(self.engine_run, "ended", None) == "target reached"
+    def warmup_evaluations(self):
+        """Slow evaluations of all chains' warm-ups."""
+        return self.cost["warmup_slow_evals"]
 
     # Files.
 
