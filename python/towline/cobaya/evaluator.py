@@ -193,6 +193,12 @@ class Bypass(Evaluator):
         if self._memo:
             for step in self._fast_steps:
                 step.watched = self._watched(step.component)
+        # The commonest case has a way of its own: one likelihood takes all fast parameters, and nothing else waits for them.
+        alone = len(self._fast_steps) == 1 and self._fast_steps[0].direct is not None
+        nothing_else = not (self._functions or self._fast_corrections or self._fast_external)
+        if alone and nothing_else and set(self._fast_steps[0].params) == set(self.fast):
+            self._only = self._fast_steps[0]
+            self.log_likelihood = self._only_one
 
     def _inside(self, name):
         """A value of a parameter that its prior allows, for input functions that are called before it has one."""
@@ -293,6 +299,24 @@ class Bypass(Evaluator):
                 likes[step.like] = value
         # The same sum in the same order, whatever was remembered: the engine compares bits when it goes on with a run.
         total = log_prior + sum(likes)
+        return total if total == total else self._number(total, self.point(cache.x, y))
+
+    def _only_one(self, cache, y):
+        """`log_likelihood` where a single likelihood has all the fast parameters and no others."""
+        if cache is not self._here:
+            self._enter(cache)
+        params = dict(zip(self.fast, y.tolist()))
+        cache.inputs.update(params)
+        step = self._only
+        try:
+            value = float(step.direct(**params))
+        except Exception:
+            value = _call(step, cache.inputs) if step.direct is not None else self._value(step, cache.inputs)
+            if value is None:
+                return -np.inf
+        likes = cache.likes
+        likes[step.like] = value
+        total = cache.log_slow + sum(likes)
         return total if total == total else self._number(total, self.point(cache.x, y))
 
     def _value(self, step, inputs):

@@ -27,6 +27,8 @@ MOST_DRAWS = 1_000_000
 # Slow evaluations of all chains' warm-ups together, for any model and for every slow parameter; and the least that one
 # chain should have.
 WARMUP_BASE, WARMUP_EACH, WARMUP_LEAST = 400, 150, 250
+# What the run directory's name ends with.
+RUN_DIRECTORY = "towline"
 # Points at which the bypass is compared with Cobaya before it is trusted.
 CHECKS = 2
 
@@ -214,7 +216,7 @@ class Towline(CovmatSampler):
     @classmethod
     def get_run_directory(cls, output):
         """Beside the chains."""
-        return os.path.join(output.folder, output.prefix + ("." if output.prefix else "") + "towline")
+        return os.path.join(output.folder, output.prefix + ("." if output.prefix else "") + RUN_DIRECTORY)
 
     def run(self):
         """Runs until chains agree, all draws are made, or the time is up."""
@@ -319,7 +321,7 @@ class Towline(CovmatSampler):
 
     def warmup_evaluations(self):
         """Slow evaluations of all chains' warm-ups."""
-        return self.cost["warmup_slow_evals"]
+        return self.cost["slow_evals"] - int(self.engine_run.statistics["slow_evals"].sum())
 
     # Files.
 
@@ -380,15 +382,14 @@ class Towline(CovmatSampler):
     @classmethod
     def output_files_regexps(cls, output, info=None, minimal=False):
         """Chains, and the run directory: what is there when there is something to resume."""
-        chains = [(output.collection_regexp(name=None), None), (re.compile(r"manifest\.json$"), cls.get_run_directory(output))]
-        if minimal:
-            return chains
-        extensions = [Extension.checkpoint, Extension.progress, Extension.covmat]
-        return [
-            (None, cls.get_run_directory(output)),
-            chains[0],
-            *((re.compile(output.prefix_regexp_str + re.escape(ext.lstrip(".")) + "$"), None) for ext in extensions),
-        ]
+
+        def named(ending):
+            return re.compile(output.prefix_regexp_str + re.escape(ending) + "$")
+
+        patterns = [output.collection_regexp(name=None), named(RUN_DIRECTORY)]
+        if not minimal:
+            patterns += [named(ext.lstrip(".")) for ext in (Extension.checkpoint, Extension.progress, Extension.covmat)]
+        return [(pattern, None) for pattern in patterns]
 
     @classmethod
     def get_version(cls):
