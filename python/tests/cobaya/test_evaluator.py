@@ -164,7 +164,7 @@ def test_blocks_and_speeds_are_cobayas():
 
 def test_one_speed_is_all_slow():
     info = neal(1)
-    info["likelihood"]["test"]["speed"] = 0.5
+    info["likelihood"]["test"]["speed"] = 0.2
     model = get_model(info)
     found = speeds.find(model)
     assert found.fast == [] and "one speed" in found.reason

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from cobaya.likelihood import Likelihood
 from cobaya.log import LoggedError
 from cobaya.run import run
-from problems import VARIANCE_X, assert_mean, chains, neal
+from problems import assert_mean, chains, neal
 
 SHORT = {"chains": 2, "warmup": 150, "Rminus1_stop": 1e-4}
 
@@ -31,12 +32,28 @@ def test_no_slow_parameter():
     assert_mean((y - x) ** 2, 0.25)
 
 
-def test_two_components_of_one_speed():
+class Line(Likelihood):
+    """y about x, which a theory knows."""
+
+    params = {"y": None}
+
+    def get_requirements(self):
+        return ["sine"]
+
+    def logp(self, _derived=None, **params):
+        x = self.provider.get_sine()[0]
+        return -0.5 * x * x - 2 * (params["y"] - x) ** 2
+
+
+@pytest.mark.parametrize("speed, fast", [(0.1, []), (0.7, ["y"])])
+def test_components_of_nearly_one_speed(speed, fast):
     info = neal(1, **SHORT, max_samples=1500)
-    info["likelihood"]["test"]["speed"] = 0.7
+    info["likelihood"] = {"line": {"external": Line, "speed": speed}}
     _, sampler = run(info)
-    assert sampler.speeds.fast == []
-    assert_mean(chains(sampler, "x") ** 2, VARIANCE_X)
+    assert sampler.speeds.fast == fast
+    x, y = chains(sampler, "x"), chains(sampler, "y")
+    assert_mean(x * x, 1.0)
+    assert_mean((y - x) ** 2, 0.25)
 
 
 def test_speeds_are_measured_where_that_is_asked_for():
@@ -55,7 +72,6 @@ def test_speeds_are_measured_where_that_is_asked_for():
         ({"parallel": "clusters"}, "`parallel` must be serial, processes or threads"),
         ({"Rminus1_stop": 0}, "`Rminus1_stop` must be above 0"),
         ({"max_samples": 0}, "`max_samples` must be at least 1"),
-        ({"seed": -3}, "`seed` must be"),
         ({"learn_proposal": False}, "needs a `covmat`"),
         ({"blocking": [[1, ["x"]], [5, ["nobody"]]]}, "missing parameters"),
         ({"blocking": [[1, ["x"]], [5, ["y"]], [1, []]]}, "must come first"),
