@@ -1,6 +1,8 @@
 """Slow evaluations per effective draw on the emulated CMB posterior: Cobaya's mcmc, dragged or not, and Towline in Cobaya.
 
-    python cobaya_cmb.py drag|plain|towline DATA SAMPLES [SEED]
+    python cobaya_cmb.py drag|plain|towline DATA SAMPLES [SEED [OUTPUT]]
+
+SAMPLES are accepted steps of mcmc's chain, and draws of each of Towline's two. With OUTPUT a run of Towline can be gone on with.
 """
 
 import json
@@ -17,6 +19,9 @@ from cobaya_spt3g import SPT3G, Emulated, emulated_input
 from spt3g import NUISANCES
 from theory import COSMOLOGY
 
+# Slow evaluations of each of Towline's two warm-ups.
+WARMUP = 400
+
 
 def main():
     which, data, samples = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
@@ -24,7 +29,8 @@ def main():
     covmat = np.genfromtxt(data / "reference_covmat.csv", delimiter=",", skip_header=1)
     common = {"measure_speeds": False, "covmat": covmat, "covmat_params": COSMOLOGY + NUISANCES, "seed": seed}
     if which == "towline":
-        sampler = {"towline.cobaya.Towline": {**common, "max_samples": samples, "Rminus1_stop": 1e-6}}
+        own = {"chains": 2, "warmup": WARMUP, "max_samples": samples, "Rminus1_stop": 1e-6, "output_every": "20s"}
+        sampler = {"towline.cobaya.Towline": {**common, **own}}
     else:
         sampler = {
             "mcmc": {
@@ -38,7 +44,10 @@ def main():
             }
         }
     begun = time.process_time()
-    _, sampler = run(emulated_input(data, sampler))
+    info = emulated_input(data, sampler)
+    if len(sys.argv) > 5:
+        info |= {"output": sys.argv[5], "resume": True}
+    _, sampler = run(info)
     seconds = time.process_time() - begun
     report(which, sampler, seconds)
 
@@ -53,18 +62,25 @@ def report(which, sampler, seconds):
         values = {name: v[None] for name, v in expand(sampler.products()["sample"], COSMOLOGY).items()}
     effective = {name: round(ess(v), 1) for name, v in values.items()}
     least = min(effective.values())
+    slow, fast, warmup = Emulated.calls, SPT3G.calls, 0
+    if which == "towline":
+        statistics = sampler.engine_run.statistics
+        slow, fast = (int(statistics[name].sum()) for name in ("slow_evals", "fast_evals"))
+        warmup = sampler.warmup_evaluations()
     print(
         "RESULT",
         json.dumps(
             dict(
                 sampler=which,
                 steps=int(values["tau"].size),
-                slow=Emulated.calls,
-                fast=SPT3G.calls,
+                slow=slow,
+                fast=fast,
+                warmup=warmup,
                 cpu=round(seconds, 1),
                 ess=effective,
-                slow_per_draw=round(Emulated.calls / least, 2),
-                fast_per_slow=round(SPT3G.calls / Emulated.calls, 1),
+                slow_per_draw=round(slow / least, 2),
+                with_warmup=round((slow + warmup) / least, 2),
+                fast_per_slow=round(fast / slow, 1),
                 drag_steps=getattr(sampler, "drag_interp_steps", None),
                 mean={n: float(f"{v.mean():.6g}") for n, v in values.items()},
                 sd={n: float(f"{v.std():.4g}") for n, v in values.items()},
