@@ -69,7 +69,7 @@ def test_speeds_are_measured_where_that_is_asked_for():
         ({"temperature": 2}, "`temperature` is not supported"),
         ({"callback_function": "lambda s: None"}, "`callback_function` is not supported"),
         ({"chains": 0}, "`chains` must be"),
-        ({"parallel": "clusters"}, "`parallel` must be serial, processes or threads"),
+        ({"parallel": "threads"}, "`parallel` must be serial or processes"),
         ({"Rminus1_stop": 0}, "`Rminus1_stop` must be above 0"),
         ({"max_samples": 0}, "`max_samples` must be at least 1"),
         ({"learn_proposal": False}, "needs a `covmat`"),

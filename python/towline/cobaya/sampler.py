@@ -74,11 +74,11 @@ class Towline(CovmatSampler):
         if not self.model.prior.d():
             raise LoggedError(self.log, "No parameters being varied for sampler")
         self._read_options()
-        if self.output.is_resuming() and (self.mpi_size or 1) != mpi.size() and max(self.mpi_size or 1, mpi.size()) > 1:
+        if self.output.is_resuming() and self.mpi_size not in (None, mpi.size()):
             raise LoggedError(
                 self.log,
                 "Cannot resume a run with a different number of MPI processes: was %d and now is %d.",
-                self.mpi_size or 1,
+                self.mpi_size,
                 mpi.size(),
             )
         if self.measure_speeds and not self.blocking and self.cost_ratio is None:
@@ -92,6 +92,7 @@ class Towline(CovmatSampler):
         self.chains_here = []
         if mpi.is_main_process() and self.output and not self.output.is_resuming():
             self._write_progress_header()
+            self._write_checkpoint()
         mpi.sync_processes()
 
     def _get_requested_cache_size(self):
@@ -111,8 +112,9 @@ class Towline(CovmatSampler):
                 self.mpi_info("`%s` means nothing here: %s.", name, why)
         self.output_every = NumberWithUnits(self.output_every, "s", dtype=int)
         self.chains = self._chains()
-        if self.parallel not in ("serial", "processes", "threads"):
-            raise LoggedError(self.log, "`parallel` must be serial, processes or threads; got %r.", self.parallel)
+        # No threads: components keep the state that they are asked about, one for all.
+        if self.parallel not in ("serial", "processes"):
+            raise LoggedError(self.log, "`parallel` must be serial or processes; got %r.", self.parallel)
         if not (isinstance(self.Rminus1_stop, (int, float)) and self.Rminus1_stop > 0):
             raise LoggedError(self.log, "`Rminus1_stop` must be above 0, such as 0.01; got %r.", self.Rminus1_stop)
         if not (isinstance(self.max_samples, (int, float)) and self.max_samples >= 1):
@@ -176,7 +178,7 @@ class Towline(CovmatSampler):
         except AttributeError as missing:
             # Another version of Cobaya, whose insides are different.
             problem = f"this Cobaya has other insides ({missing})"
-        if problem is None and mpi.is_main_process() and not self.output.is_resuming():
+        if problem is None and mpi.is_main_process():
             points = [self.model.prior.reference(random_state=self._rng, warn_if_no_ref=False) for _ in range(CHECKS)]
             if not evaluator.agrees(points, self.log):
                 problem = "components called directly do not give what they give through Cobaya"
@@ -254,14 +256,22 @@ class Towline(CovmatSampler):
             out=folder,
             cost_ratio=self._cost_ratio(),
             tuning=tuned,
-            rhat=1 + 0.5 * self.Rminus1_stop,
-            ess=self.ess or max(self.chains, 4) / self.Rminus1_stop,
+            **self._stop(),
             **self._how(),
         )
 
+    def _stop(self):
+        """R - 1 is a ratio of variances, R-hat of standard deviations; and it falls with the effective draws of each chain."""
+        return {"rhat": 1 + 0.5 * self.Rminus1_stop, "ess": self.ess or max(self.chains, 4) / self.Rminus1_stop}
+
     def _resume(self, folder):
-        run = towline.resume(folder, self.engine_model(), **self._how())
-        return run
+        recorded = towline.open(folder).manifest["options"]
+        if recorded.get("stop_rhat") is not None and not np.isclose(recorded["stop_rhat"], self._stop()["rhat"], rtol=1e-12):
+            self.mpi_warning(
+                "A run keeps the Rminus1_stop that it was begun with. For another, begin anew with `tuning: %s`, which needs no warm-up.",
+                folder,
+            )
+        return towline.resume(folder, self.engine_model(), **self._how())
 
     def _tuning(self):
         if self.tuning is not None:
@@ -331,19 +341,15 @@ class Towline(CovmatSampler):
         )
         if len(covariance) == self.model.prior.d():
             self.dump_covmat(covariance)
-        checkpoint = {
-            "sampler": {
-                self.get_name(): {
-                    "converged": bool(self.converged),
-                    "Rminus1_last": float(self.Rminus1_last),
-                    "mpi_size": mpi.size(),
-                }
-            }
-        }
-        yaml_dump_file(self.checkpoint_filename(), checkpoint, error_if_exists=False)
+        self._write_checkpoint()
         with open(self.progress_filename(), "a", encoding="utf-8") as file:
             stamp = datetime.datetime.now().isoformat(timespec="seconds")
             file.write(f"{draws:9d} {stamp:>26} {rows / max(draws, 1):15.6f} {self.Rminus1_last:15.6f} {np.nan:15.6f}\n")
+
+    def _write_checkpoint(self):
+        """What Cobaya sets on a sampler before it is initialised again. The run itself is in the run directory."""
+        state = {"converged": bool(self.converged), "Rminus1_last": float(self.Rminus1_last), "mpi_size": mpi.size()}
+        yaml_dump_file(self.checkpoint_filename(), {"sampler": {self.get_name(): state}}, error_if_exists=False)
 
     def _write_progress_header(self):
         with open(self.progress_filename(), "w", encoding="utf-8") as file:
