@@ -23,6 +23,7 @@ def arguments(given=None):
     parser.add_argument("--chains", type=int, default=4)
     parser.add_argument("--draws", type=int, default=1000, help="draws of each chain, at most")
     parser.add_argument("--warmup", type=int, help="slow evaluations of each chain's warm-up")
+    parser.add_argument("--tuning", help="a run directory whose tuning to use instead of a warm-up, such as that of a run with the emulator")
     parser.add_argument("--ess", type=float, help="stop at so many effective draws of every parameter")
     parser.add_argument("--time-limit", type=float, help="seconds, at most")
     parser.add_argument("--seed", type=int, default=1)
@@ -52,6 +53,7 @@ def main(given=None):
             posterior.model(),
             chains=asked.chains,
             warmup=asked.warmup,
+            tuning=asked.tuning,
             seed=asked.seed,
             out=out,
             cost_ratio=COST_RATIO,
