@@ -1,6 +1,6 @@
 # What is done to this repository by name; `make` alone lists it.
 
-.PHONY: help demo test test-mpi test-python test-package test-long check-data bench bench-python bench-scaling bench-peers
+.PHONY: help demo test test-mpi test-python test-package test-cobaya test-long check-data bench bench-cobaya bench-python bench-scaling bench-peers
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -24,6 +24,7 @@ test:
 	$(MAKE) test-mpi
 	$(MAKE) test-python
 	$(MAKE) test-package
+	$(MAKE) test-cobaya
 
 # What towline-mpi needs to be built and run, in Debian's names.
 MPI_PACKAGES = libopenmpi-dev openmpi-bin libclang-dev
@@ -58,6 +59,18 @@ test-package: .venv/ready
 .venv/ready: tests/python/requirements.txt
 	python3 -m venv .venv
 	.venv/bin/pip install --quiet --requirement $<
+	touch $@
+
+## test-cobaya  the Cobaya sampler and the CMB example (in .venv-cobaya, made when needed)
+test-cobaya: .venv-cobaya/ready
+	OMP_NUM_THREADS=1 .venv-cobaya/bin/python -m pytest --quiet python/tests/cobaya
+
+# With mpi4py where there is an MPI to build or run it with: without one, the test under mpirun is left out.
+.venv-cobaya/ready: python/tests/cobaya/requirements.txt pyproject.toml python/Cargo.toml $(wildcard python/src/*.rs python/towline/*.py python/towline/cobaya/*)
+	python3 -m venv .venv-cobaya
+	.venv-cobaya/bin/pip install --quiet --requirement $<
+	.venv-cobaya/bin/pip install --quiet mpi4py || echo 'no mpi4py: the sampler is not tested under mpirun'
+	.venv-cobaya/bin/pip install --quiet .
 	touch $@
 
 ## test-long  the statistical tests with many more draws (tens of minutes)
@@ -98,3 +111,7 @@ bench:
 	RUSTFLAGS="-C target-cpu=native" cargo run --release --package towline-bench --target-dir target/bench-native -- sleeping
 	RUSTFLAGS="-C target-cpu=native" cargo run --release --package towline-bench --target-dir target/bench-native -- store
 	RUSTFLAGS="-C target-cpu=native" cargo run --release --package towline-bench --target-dir target/bench-native -- memory
+
+## bench-cobaya  beside Cobaya's own mcmc: the report's tests, and the emulated CMB posterior of $(TOWLINE_CMB_DATA) (half an hour)
+bench-cobaya: .venv-cobaya/ready
+	OMP_NUM_THREADS=1 .venv-cobaya/bin/python benches/peers/cobaya_all.py
