@@ -1,6 +1,6 @@
 # What is done to this repository by name; `make` alone lists it.
 
-.PHONY: help test test-python test-long bench
+.PHONY: help test test-python test-package test-long bench bench-python
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -13,11 +13,17 @@ test:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 	cargo test --workspace
 	$(MAKE) test-python
+	$(MAKE) test-package
 
 ## test-python  ArviZ and GetDist read the exports (in .venv, made when needed)
 test-python: .venv/ready
 	cargo build --package towline-cli --features parquet
 	.venv/bin/python tests/python/exports.py target/debug/towline
+
+## test-package  the Python package (built into .venv)
+test-package: .venv/ready
+	VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop --quiet
+	.venv/bin/python -m pytest --quiet python/tests
 
 .venv/ready: tests/python/requirements.txt
 	python3 -m venv .venv
@@ -27,6 +33,11 @@ test-python: .venv/ready
 ## test-long  the statistical tests with many more draws (tens of minutes)
 test-long:
 	TOWLINE_LONG=1 cargo test --workspace --test frames --test warmup --test run --test sbc -- --nocapture --test-threads 2
+
+## bench-python  what a fast evaluation in Python costs beyond the model's own time (a minute, after an optimised build)
+bench-python: .venv/ready
+	VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop --release --quiet
+	.venv/bin/python python/benches/overhead.py
 
 ## bench      the inner loop beside the same loop in C, warm-up's choice beside a grid, the cost of storing, memory (some minutes)
 # For this machine alone, as the C program is: hence a target directory of its own.

@@ -6,6 +6,7 @@ mod show;
 
 pub use description::{Description, from_manifest};
 pub use options::Options;
+pub use show::render;
 
 use crate::failure::Failure;
 use crate::sampling::{self, boxed};
@@ -41,7 +42,11 @@ pub fn run(options: Options) -> Result<(), Failure> {
     sampling::begin(&*boxed(target), &folder, description, &options.sampling)
 }
 
-fn describe(resolved: &Resolved, folder: &std::path::Path) -> Result<serde_json::Value> {
+/// What the manifest of a run in a folder says of its model.
+///
+/// # Errors
+/// Where something in it cannot be written.
+pub fn describe(resolved: &Resolved, folder: &std::path::Path) -> Result<serde_json::Value> {
     let description = Description::new(resolved, folder);
     serde_json::to_value(description).context("the model cannot be written into the manifest")
 }

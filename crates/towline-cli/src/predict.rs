@@ -4,14 +4,14 @@ mod output;
 mod posterior;
 mod score;
 
-pub use posterior::Posterior;
+pub(crate) use posterior::Posterior;
 
 use crate::failure::Failure;
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use std::fs::File;
+use std::fs;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use towline_models::Table;
 
 /// Flags of `towline predict`.
@@ -53,43 +53,75 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     predict(options).map_err(Failure::Run)
 }
 
-fn predict(options: &Options) -> Result<()> {
-    let posterior = Posterior::open(&options.dir, options.draws)?;
-    let table = Table::read(&options.at)?;
+/// Predictions at new rows.
+#[derive(Debug)]
+pub struct Predictions {
+    /// The new rows' own columns, then the predictor and the response, as CSV.
+    pub csv: String,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+    /// How good they are, where the response is known.
+    pub scores: Option<String>,
+    /// How many rows there are.
+    pub rows: usize,
+    /// From how many draws.
+    pub draws: usize,
+}
+
+/// Predicts at the rows of a CSV file from at most so many draws of a fit; intervals hold with probability `level`.
+///
+/// # Errors
+/// Where the folder is no fit, or the rows do not have what its model needs.
+pub fn predictions(dir: &Path, at: &Path, level: f64, draws: usize) -> Result<Predictions> {
+    if !(level > 0.0 && level < 1.0) || draws == 0 {
+        bail!("the level lies between 0 and 1, and the number of draws is at least 1");
+    }
+    let posterior = Posterior::open(dir, draws)?;
+    let table = Table::read(at)?;
     let (new, notes) = posterior.resolved.rows(&table)?;
     if new.rows == 0 {
-        bail!("{} has no rows", options.at.display());
+        bail!("{} has no rows", at.display());
     }
-    let surface = posterior.predict(&new, options.level)?;
+    let surface = posterior.predict(&new, level)?;
     let response = posterior.resolved.response_of(&table)?;
     let scores = response.map(|(values, trials)| {
         score::render(&posterior.resolved, &surface, &values, trials.as_deref())
     });
+    let mut csv = Vec::new();
+    output::write(&mut csv, &table, &surface, &posterior.resolved)?;
+    Ok(Predictions {
+        csv: String::from_utf8(csv)?,
+        notes,
+        scores,
+        rows: new.rows,
+        draws: posterior.len(),
+    })
+}
+
+fn predict(options: &Options) -> Result<()> {
+    let all = predictions(&options.dir, &options.at, options.level, options.draws)?;
     let mut stderr = io::stderr();
-    for note in notes {
+    for note in all.notes {
         let _ = writeln!(stderr, "note: {note}");
     }
     match &options.out {
         Some(path) => {
-            let file =
-                File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-            output::write(file, &table, &surface, &posterior.resolved)
-                .with_context(|| format!("cannot write {}", path.display()))?;
+            fs::write(path, all.csv).with_context(|| format!("cannot write {}", path.display()))?;
             let mut out = io::stdout().lock();
-            if let Some(scores) = scores {
+            if let Some(scores) = all.scores {
                 writeln!(out, "{scores}\n")?;
             }
             writeln!(
                 out,
                 "Written: {} ({} rows, from {} draws)",
                 path.display(),
-                new.rows,
-                posterior.len()
+                all.rows,
+                all.draws
             )?;
         }
         None => {
-            output::write(io::stdout().lock(), &table, &surface, &posterior.resolved)?;
-            if let Some(scores) = scores {
+            io::stdout().lock().write_all(all.csv.as_bytes())?;
+            if let Some(scores) = all.scores {
                 let _ = writeln!(stderr, "\n{scores}");
             }
         }

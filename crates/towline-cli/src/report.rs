@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use std::fs;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What `towline report` is asked.
 #[derive(Debug, Args)]
@@ -44,21 +44,29 @@ pub enum Open {
 
 /// Writes the report of a run.
 pub fn run(options: &Options) -> Result<()> {
-    let run = runs::open(&options.dir)?;
-    let names = runs::choose(&run, &options.params)?;
-    let data = data::Data::of(&run, names.as_deref())?;
-    let html = page::render(&data)?;
     let out = options
         .out
         .clone()
         .unwrap_or_else(|| options.dir.join("report.html"));
-    fs::write(&out, html).with_context(|| format!("cannot write {}", out.display()))?;
+    write(&options.dir, &out, &options.params)?;
     writeln!(io::stdout().lock(), "{}", out.display())?;
     let terminal = io::IsTerminal::is_terminal(&io::stdout());
     if options.open == Open::Yes || (options.open == Open::Auto && terminal) {
         open_browser(&out);
     }
     Ok(())
+}
+
+/// Writes the report of the run in a folder, on the parameters asked for or the first forty.
+///
+/// # Errors
+/// Where it is no run, has no parameter of such a name, or the file cannot be written.
+pub fn write(dir: &Path, out: &Path, params: &[String]) -> Result<()> {
+    let run = runs::open(dir)?;
+    let names = runs::choose(&run, params)?;
+    let data = data::Data::of(&run, names.as_deref())?;
+    let html = page::render(&data)?;
+    fs::write(out, html).with_context(|| format!("cannot write {}", out.display()))
 }
 
 /// Opens the page as the desktop would; where that fails the path has been printed anyway.

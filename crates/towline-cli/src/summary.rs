@@ -5,7 +5,7 @@ use anyhow::Result;
 use clap::Args;
 use comfy_table::{CellAlignment, ContentLineStyle, LineStyle, Table, TableStyle};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use towline::RunSummary;
 
 /// What `towline summary` is asked.
@@ -27,27 +27,34 @@ pub struct Options {
 
 /// Prints the summary of a run.
 pub fn run(options: &Options) -> Result<()> {
-    let run = runs::open(&options.dir)?;
-    let names = runs::choose(&run, &options.params)?;
-    let summary = RunSummary::of(&run, names.as_deref())?;
-    let mut out = io::stdout().lock();
+    let (summary, mut text) = of(&options.dir, &options.params)?;
     if options.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&summary)?)?;
-        return Ok(());
+        text = serde_json::to_string_pretty(&summary)?;
     }
-    writeln!(out, "{}\n\n{}", table(&summary), cost(&summary))?;
+    writeln!(io::stdout().lock(), "{text}")?;
+    Ok(())
+}
+
+/// The summary of the run in a folder, of the parameters asked for or all, in numbers and in words.
+///
+/// # Errors
+/// Where it is no run, or has no parameter of such a name.
+pub fn of(dir: &Path, params: &[String]) -> Result<(RunSummary, String)> {
+    let run = runs::open(dir)?;
+    let names = runs::choose(&run, params)?;
+    let summary = RunSummary::of(&run, names.as_deref())?;
+    let mut text = format!("{}\n\n{}", table(&summary), cost(&summary));
     let hidden = run.manifest().latents.len();
     if names.is_none() && hidden > 0 {
-        writeln!(
-            out,
-            "{} latents are not shown; name them with --params to see them.",
+        text += &format!(
+            "\n{} latents are not shown; name them with --params to see them.",
             count(hidden as u64)
-        )?;
+        );
     }
     for warning in &summary.warnings {
-        writeln!(out, "\nWarning: {warning}")?;
+        text += &format!("\n\nWarning: {warning}");
     }
-    Ok(())
+    Ok((summary, text))
 }
 
 /// A rule below the header only: numbers need no boxes.

@@ -45,11 +45,13 @@ pub struct Posterior<L: Likelihood> {
     fast: Vec<Coordinate>,
     blocks: Vec<usize>,
     likelihood: L,
-    derived: Vec<String>,
+    derived: Vec<Column>,
     derive: Option<Box<Derive<L::Cache>>>,
+    start: Option<Box<Start>>,
 }
 
 type Derive<C> = dyn Fn(&C, &[f64], &[f64], &mut [f64]) + Send + Sync;
+type Start = dyn Fn(&mut Rng) -> Result<Vec<Option<f64>>, ModelError> + Send + Sync;
 
 /// Where a parameter is found: among those declared, and among the coordinates of x or y.
 #[derive(Debug, Clone, Copy)]
@@ -120,6 +122,7 @@ impl<L: Likelihood> Posterior<L> {
             likelihood,
             derived: Vec::new(),
             derive: None,
+            start: None,
         };
         posterior.check_names()?;
         Ok(posterior)
@@ -135,10 +138,52 @@ impl<L: Likelihood> Posterior<L> {
         names: &[&str],
         derive: impl Fn(&L::Cache, &[f64], &[f64], &mut [f64]) + Send + Sync + 'static,
     ) -> Result<Self, Error> {
-        self.derived = names.iter().map(ToString::to_string).collect();
+        self.derived = names
+            .iter()
+            .map(|name| Column::new(*name, Role::Derived))
+            .collect();
         self.derive = Some(Box::new(derive));
         self.check_names()?;
         Ok(self)
+    }
+
+    /// With a label (LaTeX without dollar signs) for one of the derived quantities.
+    ///
+    /// # Errors
+    /// Where there is none of that name.
+    pub fn labelling(mut self, name: &str, label: &str) -> Result<Self, Error> {
+        let found = self.derived.iter_mut().find(|column| column.name == name);
+        let column = found.ok_or_else(|| Error::Name {
+            name: name.to_owned(),
+            problem: "no derived quantity has it",
+        })?;
+        column.label = Some(label.to_owned());
+        Ok(self)
+    }
+
+    /// Begins chains where `start` says: a value for each parameter, as declared; those it answers `None` for are
+    /// drawn from their priors.
+    #[must_use]
+    pub fn starting(
+        mut self,
+        start: impl Fn(&mut Rng) -> Result<Vec<Option<f64>>, ModelError> + Send + Sync + 'static,
+    ) -> Self {
+        self.start = Some(Box::new(start));
+        self
+    }
+
+    /// The values of all parameters, in declared order, where a chain stands at (x, y): what
+    /// [`locate`](Self::locate) undoes. Those of coordinates that are not there are NaN.
+    pub fn values_at(&self, x: &[f64], y: &[f64]) -> Vec<f64> {
+        let mut all = vec![f64::NAN; self.parameters.len()];
+        for (list, u) in [(&self.slow, x), (&self.fast, y)] {
+            for c in list {
+                if let Some(u) = u.get(c.first..c.first + c.scale.width()) {
+                    all[c.declared] = c.scale.value(u).0;
+                }
+            }
+        }
+        all
     }
 
     /// The parameters, as they were declared.
@@ -185,7 +230,7 @@ impl<L: Likelihood> Posterior<L> {
 
     fn check_names(&self) -> Result<(), Error> {
         let mut names: Vec<&str> = self.parameters.iter().map(|p| p.name.as_str()).collect();
-        names.extend(self.derived.iter().map(String::as_str));
+        names.extend(self.derived.iter().map(|column| column.name.as_str()));
         names.sort_unstable();
         match names.windows(2).find(|pair| pair[0] == pair[1]) {
             Some(pair) => Err(Error::Name {
@@ -252,6 +297,36 @@ impl<L: Likelihood> Target for Posterior<L> {
         log + log_prior + cache.log_prior
     }
 
+    fn log_density_batch(
+        &self,
+        cache: &Self::Cache,
+        ys: &[f64],
+        out: &mut [f64],
+        scratch: &mut Scratch,
+    ) {
+        let (count, width) = (out.len(), self.fast.len());
+        let dim = ys.len().checked_div(count).unwrap_or(0);
+        let [fasts, logs] = scratch.slices([count * width, count]);
+        // Those inside the support come together at the front: the likelihood sees no others.
+        let mut inside = 0;
+        for (k, out) in out.iter_mut().enumerate() {
+            let fast = &mut fasts[inside * width..(inside + 1) * width];
+            *out = self.values(&self.fast, &ys[k * dim..(k + 1) * dim], fast);
+            inside += usize::from(*out != f64::NEG_INFINITY);
+        }
+        let logs = &mut logs[..inside];
+        self.likelihood
+            .log_likelihood_batch(&cache.likelihood, &fasts[..inside * width], logs);
+        let among = out.iter_mut().filter(|out| **out != f64::NEG_INFINITY);
+        for (out, log) in among.zip(logs) {
+            *out = *log + *out + cache.log_prior;
+        }
+    }
+
+    fn is_vectorised(&self) -> bool {
+        self.likelihood.is_vectorised()
+    }
+
     fn gradient(
         &self,
         cache: &Self::Cache,
@@ -312,8 +387,7 @@ impl<L: Likelihood> Model for Posterior<L> {
                 periodic: parameter.prior.is_periodic(),
             }
         });
-        let derived = self.derived.iter().map(|d| Column::new(d, Role::Derived));
-        parameters.chain(derived).collect()
+        parameters.chain(self.derived.iter().cloned()).collect()
     }
 
     fn report(&self, _x: &[f64], y: &[f64], cache: &Self::Cache, row: &mut [f64]) {
@@ -334,15 +408,25 @@ impl<L: Likelihood> Model for Posterior<L> {
     fn start(&self, rng: &mut Rng) -> Result<(Vec<f64>, Vec<f64>), ModelError> {
         let mut failure = None;
         for attempt in 0..TRIES {
+            let given = match &self.start {
+                Some(start) => start(rng)?,
+                None => Vec::new(),
+            };
             // A median of several draws: dispersed, but never out where only a wide prior's tail reaches.
             let draws = 3 + 2 * (attempt / 8);
             let values: Vec<f64> = self
                 .parameters
                 .iter()
-                .map(|parameter| median(draws, || parameter.prior.draw(rng)))
+                .enumerate()
+                .map(|(k, parameter)| match given.get(k) {
+                    Some(Some(value)) => *value,
+                    _ => median(draws, || parameter.prior.draw(rng)),
+                })
                 .collect();
-            let Ok((x, y)) = self.locate(&values) else {
-                continue;
+            let (x, y) = match self.locate(&values) {
+                Ok(found) => found,
+                Err(error) if !given.is_empty() => return Err(error.into()),
+                Err(_) => continue,
             };
             match self.prepare(&x) {
                 Ok(Some(cache)) if self.log_density(&cache, &y).is_finite() => return Ok((x, y)),
@@ -351,9 +435,12 @@ impl<L: Likelihood> Model for Posterior<L> {
             }
         }
         Err(failure.unwrap_or_else(|| {
+            let starts = match self.start {
+                Some(_) => "starts that were given",
+                None => "draws from the priors",
+            };
             format!(
-                "none of {TRIES} draws from the priors has positive density: look at the priors, or at a \
-                 likelihood that answers -inf"
+                "none of {TRIES} {starts} has positive density: look at them, or at a likelihood that answers -inf"
             )
             .into()
         }))

@@ -69,6 +69,8 @@ use std::time::{Duration, Instant};
 
 /// How often progress is shown and hanging evaluations are looked for.
 const TICK: Duration = Duration::from_millis(100);
+/// The stack of a chain's thread; what is not used of it costs nothing.
+const STACK: usize = 64 << 20;
 /// How long chains may take to store what they have once the run has ended, before they are given up.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -210,6 +212,26 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
     /// # Errors
     /// The first chain's failure. All chains have stored what they had, and the run can be gone on with.
     pub fn go(self, stop: Arc<AtomicBool>, see: &mut dyn FnMut(&Progress)) -> Result<Ended, Error> {
+        self.go_within(stop, see, |model, k, job, exchange| {
+            exchange.begin(|exchange| driver::chain(model, k, job, exchange))
+        })
+    }
+
+    /// The same, with chains run by `work`, each on its own thread: it is to begin the exchange and call [`chain`] in it,
+    /// with whatever a thread needs around that (Python's threads hold the interpreter).
+    ///
+    /// # Errors
+    /// As [`go`](Self::go).
+    pub fn go_within<W>(
+        self,
+        stop: Arc<AtomicBool>,
+        see: &mut dyn FnMut(&Progress),
+        work: W,
+    ) -> Result<Ended, Error>
+    where
+        W: Fn(&M, usize, &Job, &mut Member) -> Result<Ended, Error> + Send + Sync + 'static,
+    {
+        let within = Arc::new(work);
         let chains = self.manifest.chains;
         self.manifest.write(&self.folder)?;
         let limit = self.settings.evaluation_limit;
@@ -227,9 +249,10 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
         let (tell, told) = mpsc::channel();
         for k in 0..chains {
             let (job, model, tell) = (Arc::clone(&job), Arc::clone(&self.model), tell.clone());
+            let within = Arc::clone(&within);
             let mut exchange = together.member(k);
             let work = move || {
-                let ended = exchange.begin(|exchange| driver::chain(&*model, k, &job, exchange));
+                let ended = within(&*model, k, &job, &mut exchange);
                 match &ended {
                     Ok(Ended::Finished | Ended::TargetReached) => {}
                     Ok(_) => exchange.leave("the run was stopped"),
@@ -243,6 +266,8 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
             };
             std::thread::Builder::new()
                 .name(format!("chain {k}"))
+                // As much as a main thread has: slow computations are often old Fortran, with its arrays there.
+                .stack_size(STACK)
                 .spawn(work)
                 .map_err(|source| Error::File {
                     doing: "start a thread for",

@@ -19,6 +19,20 @@ pub trait Likelihood {
     /// The log likelihood; −∞ where the data are impossible.
     fn log_likelihood(&self, cache: &Self::Cache, fast: &[f64]) -> f64;
 
+    /// The log likelihoods of many sets of fast parameters (one after another in `fasts`, each of length
+    /// `fasts.len() / out.len()`). Override it where a vectorised form is cheaper than this loop.
+    fn log_likelihood_batch(&self, cache: &Self::Cache, fasts: &[f64], out: &mut [f64]) {
+        let dim = fasts.len().checked_div(out.len()).unwrap_or(0);
+        for (k, value) in out.iter_mut().enumerate() {
+            *value = self.log_likelihood(cache, &fasts[k * dim..(k + 1) * dim]);
+        }
+    }
+
+    /// Whether [`log_likelihood_batch`](Self::log_likelihood_batch) is cheaper than as many single evaluations.
+    fn is_vectorised(&self) -> bool {
+        false
+    }
+
     /// The log likelihood and its gradient in the fast parameters; `None` (the default) where there is none.
     fn gradient(&self, cache: &Self::Cache, fast: &[f64], gradient: &mut [f64]) -> Option<f64> {
         let _ = (cache, fast, gradient);

@@ -109,7 +109,8 @@ impl Watch {
         self.abandoned.load(Ordering::Relaxed)
     }
 
-    pub(super) fn too_long(&self, chain: usize) -> Error {
+    /// The failure of a chain whose evaluation [`hangs`](Self::hangs).
+    pub fn too_long(&self, chain: usize) -> Error {
         Error::TooLong {
             chain,
             x: self.x(),

@@ -1,0 +1,72 @@
+"""Towline samples posteriors of two speeds by dragging fast variables along.
+
+Some parameters are *slow*: changing one costs a long computation, `prepare(x)`. The others are *fast*: given what
+`prepare` left behind, the log likelihood is cheap. A model is those two functions and priors::
+
+    import towline
+
+    model = towline.Model(
+        slow={"H0": towline.Uniform(40, 100)},
+        fast={"A": towline.Normal(0, 1)},
+        prepare=lambda x: spectrum(x[0]),                 # slow
+        log_likelihood=lambda cache, y: fit(cache, y[0])) # fast
+    run = towline.sample(model, out="runs/first")
+    print(run.summary())
+"""
+
+from ._fit import Fit, gp, glmm
+from ._model import CFunction, Density, Model
+from ._priors import (
+    Beta,
+    Cauchy,
+    Exponential,
+    Gamma,
+    HalfCauchy,
+    HalfNormal,
+    HalfStudentT,
+    InverseGamma,
+    LogNormal,
+    Normal,
+    PcRange,
+    PcSd,
+    Prior,
+    StudentT,
+    Uniform,
+    UniformPeriodic,
+)
+from ._run import Run, Summary, open
+from ._sampling import resume, sample, sample_density
+from ._towline import Error, ModelError
+
+__all__ = [
+    "Beta",
+    "CFunction",
+    "Cauchy",
+    "Density",
+    "Error",
+    "Exponential",
+    "Fit",
+    "Gamma",
+    "HalfCauchy",
+    "HalfNormal",
+    "HalfStudentT",
+    "InverseGamma",
+    "LogNormal",
+    "Model",
+    "ModelError",
+    "Normal",
+    "PcRange",
+    "PcSd",
+    "Prior",
+    "Run",
+    "StudentT",
+    "Summary",
+    "Uniform",
+    "UniformPeriodic",
+    "glmm",
+    "gp",
+    "open",
+    "resume",
+    "sample",
+    "sample_density",
+]
