@@ -1,9 +1,18 @@
 # What is done to this repository by name; `make` alone lists it.
 
-.PHONY: help test test-python test-package test-long bench bench-python
+.PHONY: help demo test test-python test-package test-long check-data bench bench-python bench-scaling bench-peers
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
+
+## demo       fits a map of risk to the built-in data, and shows it (in ./demo)
+demo:
+	cargo build --release
+	@rm -rf demo
+	target/release/towline fit examples/geo_ncsids/model.toml --out demo
+	target/release/towline summary demo
+	target/release/towline map demo
+	target/release/towline report demo
 
 ## test       format, lints, docs and all tests: what CI runs
 test:
@@ -38,6 +47,27 @@ test-long:
 bench-python: .venv/ready
 	VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop --release --quiet
 	.venv/bin/python python/benches/overhead.py
+
+## check-data  fits every data set, and compares with other programs' answers (some minutes)
+check-data:
+	cargo build --release
+	python3 tests/data/check.py target/release/towline
+
+## bench-scaling  how time and memory grow with the size of a model, on simulated data (some minutes)
+bench-scaling: .venv/ready
+	cargo build --release
+	python3 benches/scaling.py target/release/towline --out docs/figures/scaling.csv
+	.venv/bin/python docs/figures/scaling.py docs/figures/scaling.csv docs/figures/scaling.png
+
+## bench-peers  beside NUTS on the same models, priors and data (half an hour; in .venv-peers, made when needed)
+bench-peers: .venv-peers/ready
+	cargo build --release
+	.venv-peers/bin/python benches/peers/compare.py target/release/towline
+
+.venv-peers/ready: benches/peers/requirements.txt
+	python3 -m venv .venv-peers
+	.venv-peers/bin/pip install --quiet --requirement $<
+	touch $@
 
 ## bench      the inner loop beside the same loop in C, warm-up's choice beside a grid, the cost of storing, memory (some minutes)
 # For this machine alone, as the C program is: hence a target directory of its own.

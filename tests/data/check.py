@@ -21,6 +21,8 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 LIMIT = 4.0
+# The command, once main has read where it is.
+TOWLINE = "towline"
 
 
 def log(name):
