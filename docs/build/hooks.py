@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import textwrap
 from pathlib import Path
 
@@ -20,6 +21,11 @@ def on_files(files, config):
         for name, content in pictures.items():
             files.append(File.generated(config, f"notebooks/{name}", content=content))
     return files
+
+
+def on_page_markdown(markdown, **_):
+    """Leaves out the lines that rustdoc hides."""
+    return re.sub(r"(?ms)^```rust\n.*?^```$", lambda block: re.sub(r"(?m)^# .*\n", "", block[0]), markdown)
 
 
 def notebook_page(path):

@@ -153,13 +153,18 @@ def run_page(page, folder):
             if page != ROOT / "README.md" and f'"../../{page.relative_to(ROOT / "docs")}"' not in doctests:
                 raise SystemExit(f"{place}: docs/tests/src/lib.rs does not name the page, so its Rust is not compiled")
             count("Rust (doctests)")
+        elif block.language == "rs":
+            # A file of the project, shown as it is and compiled there.
+            if not re.fullmatch(r'--8<-- "([\w/.-]+)"\n', block.text):
+                raise SystemExit(f"{place}: a block of rs shows a file of the project; say rust, so that it is compiled")
+            count("Rust (files of the project)")
         elif block.language in ("toml", "yaml", "json"):
             data_of(block)
             count("data")
         elif block.language == "text":
             pass
         else:
-            raise SystemExit(f"{place}: a block of {block.language or 'no language'}: say sh, python, rust, toml, yaml, json or text")
+            raise SystemExit(f"{place}: a block of {block.language or 'no language'}: say sh, python, rust, rs, toml, yaml, json or text")
     return counts
 
 
