@@ -176,7 +176,7 @@ def in_a_process(page, command):
         tools.mkdir()
         (tools / "towline").write_text(f'#!/bin/sh\nexec "{sys.executable}" "{__file__}" --towline "{command}" "$@"\n')
         (tools / "towline").chmod(0o755)
-        environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "MPLBACKEND": "Agg"}
+        environment = {**os.environ, "PATH": f"{tools}:{Path(sys.executable).parent}:{os.environ['PATH']}", "MPLBACKEND": "Agg"}
         return subprocess.run(
             [sys.executable, __file__, "--page", page, folder],
             cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE,
