@@ -1,6 +1,6 @@
 # What is done to this repository by name; `make` alone lists it.
 
-.PHONY: help demo test test-python test-package test-long check-data bench bench-python bench-scaling bench-peers
+.PHONY: help demo docs test test-docs test-python test-package test-long check-data bench bench-python bench-scaling bench-peers
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -23,6 +23,7 @@ test:
 	cargo test --workspace
 	$(MAKE) test-python
 	$(MAKE) test-package
+	$(MAKE) test-docs
 
 ## test-python  ArviZ and GetDist read the exports (in .venv, made when needed)
 test-python: .venv/ready
@@ -33,6 +34,31 @@ test-python: .venv/ready
 test-package: .venv/ready
 	VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop --quiet
 	.venv/bin/python -m pytest --quiet python/tests
+
+## docs       the site, into target/site (in .venv-docs, made when needed); warnings are errors
+docs: .venv-docs/ready
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict --quiet
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --package towline --package towline-models --package towline-cli --lib
+	cp -r target/doc target/site/rust
+	python3 docs/tests/check_site.py target/site
+
+.venv-docs/ready: docs/requirements.txt
+	python3 -m venv .venv-docs
+	.venv-docs/bin/pip install --quiet --requirement $<
+	touch $@
+
+## test-docs  runs every block of README and the docs, and the notebooks; then builds the site
+test-docs: .venv/ready .venv/docs-ready
+	cargo build --package towline-cli
+	python3 docs/build/command.py --check target/debug/towline
+	VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop --quiet
+	.venv/bin/python docs/tests/run_blocks.py target/debug/towline
+	.venv/bin/python docs/tests/notebooks.py
+	$(MAKE) docs
+
+.venv/docs-ready: docs/tests/requirements.txt .venv/ready
+	.venv/bin/pip install --quiet --requirement $<
+	touch $@
 
 .venv/ready: tests/python/requirements.txt
 	python3 -m venv .venv
