@@ -10,6 +10,8 @@ import griffe
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[2]
+#: Classes that functions answer and nobody makes.
+ANSWERED = ("Fit", "Run", "Summary")
 
 
 def on_files(files, config):
@@ -74,7 +76,7 @@ def of_class(one):
     """A class, its docstring and its public members."""
     takes = one.members.get("__init__")
     parts = [f"### {one.name}"]
-    if takes is not None and one.bases != ["Exception"] and not one.name == "Run":
+    if takes is not None and one.name not in ANSWERED:
         parts.append(code(signature(one.name, takes, skip=1)))
     values = arguments_of_prior(one)
     if values:
