@@ -43,12 +43,15 @@ impl Target {
     }
 }
 
-/// A posterior. `parameters` holds for each its name, its prior as text, its level (nothing for slow), its label and
-/// whether it is a latent.
+/// A parameter as it is handed over: its name, its prior as text, its level (nothing for slow), its label and whether it
+/// is a latent.
+type Given = (String, String, Option<u32>, Option<String>, bool);
+
+/// A posterior.
 #[pyfunction]
 #[pyo3(signature = (parameters, functions, start=None))]
 pub fn posterior(
-    parameters: Vec<(String, String, Option<u32>, Option<String>, bool)>,
+    parameters: Vec<Given>,
     functions: &Bound<'_, PyDict>,
     start: Option<Py<PyAny>>,
 ) -> PyResult<Target> {

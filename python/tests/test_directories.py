@@ -134,6 +134,9 @@ def test_a_gaussian_process_of_a_frame_runs_and_predicts(tmp_path):
     model = towline.gp(data, response="y", family="bernoulli", inputs="x", covariance="squared_exponential")
     run = towline.sample(model, out=tmp_path / "run", **FIT)
     predicted = run.predict({"x": [0.25, 0.75]})
+    assert len(run.latents) > 0 and all(values.shape == (2, 60) for values in run.latents.values())
+    name = run.latent_names[1]
+    np.testing.assert_array_equal(run[name], run._directory.column(name, "latent"))
     assert predicted["response_mean"][0] > 0.6 and predicted["response_mean"][1] < 0.4
 
 

@@ -16,6 +16,7 @@ import models
 import towline
 
 SETTINGS = {"chains": 2, "draws": 150, "warmup": 150, "cost_ratio": 50, "seed": 5}
+ALONE = {**SETTINGS, "chains": 1, "warmup": 100, "draws": 50, "parallel": "serial"}
 MODES = ["serial", "threads", "processes"]
 
 
@@ -60,7 +61,7 @@ def test_an_exception_in_prepare_ends_the_run_at_once():
         raise OSError("no such table")
 
     with pytest.raises(OSError, match="no such table") as raised:
-        towline.sample(models.line(prepare=prepare), parallel="serial", **{**SETTINGS, "chains": 1})
+        towline.sample(models.line(prepare=prepare), **ALONE)
     assert len(calls) == 1 and "prepare at slope = " in raised.value.__notes__[0]
 
 
@@ -86,7 +87,7 @@ def test_nan_names_the_point_on_the_users_scale(value):
         return value if y[0] > 0.5 else models.line_log_likelihood(cache, y)
 
     with pytest.raises(towline.ModelError) as raised:
-        towline.sample(models.line(log_likelihood=log_likelihood), parallel="serial", **SETTINGS)
+        towline.sample(models.line(log_likelihood=log_likelihood), **ALONE)
     text = str(raised.value)
     assert f"log_likelihood answered {value} at slope = " in text and "answer -inf outside" in text
     assert 0 < float(text.split("width = ")[1].split(",")[0])
@@ -129,7 +130,7 @@ def answers(value):
 )  # fmt: skip
 def test_wrong_answers_say_what_was_expected(more, words):
     with pytest.raises((towline.ModelError, TypeError, ValueError), match=words):
-        towline.sample(models.line(**more), parallel="serial", **{**SETTINGS, "chains": 1})
+        towline.sample(models.line(**more), **ALONE)
 
 
 def test_numpy_scalars_and_integers_are_numbers():
@@ -137,19 +138,19 @@ def test_numpy_scalars_and_integers_are_numbers():
         value = models.line_log_likelihood(cache, y)
         return np.float64(value) if y[0] > 0.5 else np.array(value)
 
-    run = towline.sample(models.line(log_likelihood=log_likelihood), parallel="serial", **SETTINGS)
+    run = towline.sample(models.line(log_likelihood=log_likelihood), **ALONE)
     assert run.ended == "finished"
     flat = models.line(log_likelihood=lambda cache, y: 0)
-    assert towline.sample(flat, parallel="serial", **SETTINGS).ended == "finished"
+    assert towline.sample(flat, **ALONE).ended == "finished"
 
 
 def test_a_model_without_mass_says_so():
     with pytest.raises(towline.Error, match="none of 200 draws from the priors has positive density"):
-        towline.sample(models.line(log_likelihood=answers(-np.inf)), parallel="serial", **SETTINGS)
+        towline.sample(models.line(log_likelihood=answers(-np.inf)), **ALONE)
     with pytest.raises(towline.Error, match="none of 200 draws from the priors has positive density"):
-        towline.sample(models.line(prepare=lambda x: None), parallel="serial", **SETTINGS)
+        towline.sample(models.line(prepare=lambda x: None), **ALONE)
     with pytest.raises(towline.ModelError, match="the start has no mass .*x0 = 1, y0 = 2"):
-        towline.sample_density(models.prepare1, answers(-np.inf), [1.0], [2.0], parallel="serial", **SETTINGS)
+        towline.sample_density(models.prepare1, answers(-np.inf), [1.0], [2.0], **ALONE)
 
 
 def test_a_model_that_changes_its_arguments_changes_nothing():
@@ -166,8 +167,8 @@ def test_a_model_that_changes_its_arguments_changes_nothing():
         kept.append(y)
         return value
 
-    run = towline.sample(models.line(prepare=prepare, log_likelihood=log_likelihood), parallel="serial", **SETTINGS)
-    same = towline.sample(models.line(), parallel="serial", **SETTINGS)
+    run = towline.sample(models.line(prepare=prepare, log_likelihood=log_likelihood), **ALONE)
+    same = towline.sample(models.line(), **ALONE)
     for name in run.names:
         np.testing.assert_array_equal(run[name], same[name])
     assert len({id(y) for y in kept[:50]}) == 50, "every call has an array of its own"
@@ -184,6 +185,13 @@ def test_a_model_that_cannot_be_sent_says_what_to_do():
     with pytest.raises(towline.Error, match="cannot be sent to other processes.*parallel='threads'"):
         towline.sample(model, **SETTINGS)
     assert towline.sample(model, parallel="threads", **SETTINGS).ended == "finished"
+
+
+def test_without_cloudpickle_the_message_says_that_it_would_help(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cloudpickle", None)
+    with pytest.raises(towline.Error, match="cannot be sent to other processes.*install cloudpickle"):
+        towline.sample(models.line(log_likelihood=lambda cache, y: 0.0), **SETTINGS)
+    assert towline.sample(models.line(), parallel="processes", **SETTINGS).ended == "finished"
 
 
 def test_a_model_that_breaks_when_made_again_says_where(tmp_path):
@@ -237,6 +245,37 @@ def test_a_killed_worker_ends_the_others_and_the_run_resumes(tmp_path):
     for name in run.names:
         count = min(run.draws_made, whole.draws_made)
         np.testing.assert_array_equal(run[name][:, :count], whole[name][:, :count])
+
+
+def test_workers_end_with_the_process_that_began_the_run(tmp_path):
+    (tmp_path / "workers").mkdir()
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"""
+import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
+import models, test_failures, towline
+model = models.line(log_likelihood=test_failures.Slow({str(tmp_path / "workers")!r}))
+towline.sample(model, out={str(tmp_path / "run")!r}, parallel="processes", **{{**test_failures.SETTINGS, "draws": 10**7}})
+"""
+    )
+    process = subprocess.Popen([sys.executable, script], stdin=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while len(workers := list((tmp_path / "workers").iterdir())) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+
+    def alive(pid):
+        try:
+            os.kill(pid, 0)
+            return Path(f"/proc/{pid}/stat").read_text().split(")")[1].split()[0] != "Z"
+        except OSError:
+            return False
+
+    while any(alive(int(worker.name)) for worker in workers) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(workers) == 2 and not any(alive(int(worker.name)) for worker in workers)
+    assert towline.resume(tmp_path / "run", models.line(), draws=None, time_limit=0.1).path == tmp_path / "run"
 
 
 def test_an_evaluation_that_hangs_ends_the_run():

@@ -88,6 +88,11 @@ def test_a_rank_that_fails_ends_the_others(tmp_path):
     assert isinstance(first, towline.Error) and "the chain of rank 1 failed: ZeroDivisionError: only here" in str(first)
 
 
+def test_ranks_need_a_directory():
+    answers = on_ranks(lambda ranks: towline.sample(models.line(), parallel=ranks))
+    assert all("a directory that all of them can see" in str(error) for error in answers)
+
+
 def test_chains_must_be_as_many_as_ranks(tmp_path):
     answers = on_ranks(lambda ranks: towline.sample(models.line(), chains=3, parallel=ranks))
     assert all("chains = 3, but the communicator has 2 ranks" in str(error) for error in answers)
@@ -96,21 +101,52 @@ def test_chains_must_be_as_many_as_ranks(tmp_path):
     assert all("the run has 3 chains, and the communicator 2 ranks" in str(error) for error in answers)
 
 
-def test_mpirun_gives_the_same_draws(tmp_path):
+def mpirun(folder, text):
+    """A script on two ranks of real MPI."""
     if shutil.which("mpirun") is None or importlib.util.find_spec("mpi4py") is None:
         pytest.skip("no MPI")
-    script = tmp_path / "script.py"
-    script.write_text(
+    script = folder / "script.py"
+    script.write_text(f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n{text}")
+    command = ["mpirun", "--oversubscribe", "--allow-run-as-root", "-n", "2", sys.executable, script]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+
+
+def test_mpirun_gives_the_same_draws(tmp_path):
+    done = mpirun(
+        tmp_path,
         f"""
-import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
 from mpi4py import MPI
 import models, towline
-run = towline.sample(models.line(), parallel=MPI.COMM_WORLD, out={str(tmp_path / "ranks")!r}, **{SETTINGS!r})
+run = towline.sample(models.line(), parallel=MPI.COMM_WORLD, out="ranks", **{SETTINGS!r})
 assert run.ended == "finished" and run.chains == 2
-"""
+""",
     )
-    flags = ["--oversubscribe", "--allow-run-as-root"]
-    done = subprocess.run(["mpirun", *flags, "-n", "2", sys.executable, script], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     same = towline.sample(models.line(), chains=2, parallel="threads", out=tmp_path / "threads", **SETTINGS)
     assert chain_bytes(towline.open(tmp_path / "ranks")) == chain_bytes(same)
+
+
+def test_a_rank_of_mpirun_that_fails_in_the_middle_ends_the_others(tmp_path):
+    done = mpirun(
+        tmp_path,
+        f"""
+import pathlib
+from mpi4py import MPI
+import models, towline
+rank, calls = MPI.COMM_WORLD.Get_rank(), 0
+def log_likelihood(cache, y):
+    global calls
+    calls += pathlib.Path("run/checkpoint-1.bin").exists() if rank == 1 else 0
+    if calls > 500:
+        raise ZeroDivisionError("late")
+    return models.line_log_likelihood(cache, y)
+try:
+    towline.sample(models.line(log_likelihood=log_likelihood), parallel=MPI.COMM_WORLD, out="run", **{{**{SETTINGS!r}, "draws": 10**8}})
+except Exception as error:
+    pathlib.Path(f"said-{{rank}}").write_text(f"{{type(error).__name__}}: {{error}}")
+""",
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "said-1").read_text() == "ZeroDivisionError: late"
+    assert "the chain of rank 1 failed: ZeroDivisionError: late" in (tmp_path / "said-0").read_text()
+    assert 0 < towline.open(tmp_path / "run").draws_made < 10**8

@@ -73,6 +73,25 @@ def test_all_modes_give_the_same_draws(tmp_path):
         assert chain_bytes(run) == first, name
 
 
+class Line:
+    """A model that is an object."""
+
+    slow = {"slope": towline.Normal(0, 5), "width": towline.HalfNormal(2)}
+    fast = {"offset": towline.Normal(0, 5)}
+
+    def prepare(self, x):
+        return models.line_prepare(x)
+
+    def log_likelihood(self, cache, y):
+        return models.line_log_likelihood(cache, y)
+
+
+def test_a_model_may_be_an_object():
+    run = towline.sample(Line(), parallel="processes", **SETTINGS)
+    same = towline.sample(models.line(), parallel="serial", **SETTINGS)
+    np.testing.assert_array_equal(run["slope"], same["slope"])
+
+
 def test_a_stopped_run_resumes_to_the_same_bytes(tmp_path):
     whole = towline.sample(models.line(), out=tmp_path / "whole", parallel="serial", **SETTINGS)
     short = {**SETTINGS, "draws": 60}

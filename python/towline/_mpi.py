@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -66,27 +65,27 @@ def run_on_ranks(
     from ._sampling import begin, explain, tell_of_failures
     from ._fit import Fit
 
+    if out is None:
+        raise ValueError("out is missing: on ranks a run needs a directory that all of them can see")
     _check_threads(communicator)
     own = communicator.Dup() if hasattr(communicator, "Dup") else communicator
     rank = own.Get_rank()
-    temporary, session, problem = None, None, None
+    session = None
+    problem: Exception | None = None
     if rank == 0:
         try:
-            if out is None:
-                temporary = tempfile.TemporaryDirectory(prefix="towline-")
-                out = Path(temporary.name) / "run"
             session = begin(model, settings, going_on, Path(out))
             if session.chains() != own.Get_size():
                 raise ValueError(f"the run has {session.chains()} chains, and the communicator {own.Get_size()} ranks")
             session.write_manifest(Path(out))
         except Exception as error:
             problem = error
-    folder, said = own.bcast((None if out is None else str(out), None if problem is None else str(problem)), root=0)
+    where, said = own.bcast((str(out), None if problem is None else str(problem)), root=0)
     if said is not None:
         if session is not None:
             session.close()
         raise problem if problem is not None else _towline.Error(f"rank 0: {said}")
-    folder = Path(folder)
+    folder = Path(where)
     target = model._target_in(folder) if isinstance(model, Fit) else model._target()
     stop = _towline.Stop()
     link = _Ranks(own, stop)
@@ -120,16 +119,16 @@ def run_on_ranks(
     if own is not communicator:
         own.Free()
     if failure is not None and not isinstance(failure, ConnectionError):
-        explain(failure, folder, temporary is not None)
+        explain(failure, folder, temporary=False)
         raise failure
     for other, (_, why) in enumerate(endings):
         if why is not None:
-            error = _towline.Error(f"the chain of rank {other} failed: {why}")
-            explain(error, folder, temporary is not None)
-            raise error
+            problem = _towline.Error(f"the chain of rank {other} failed: {why}")
+            explain(problem, folder, temporary=False)
+            raise problem
     how = _together([ended for ended, _ in endings])
     tell_of_failures(*target.failures())
-    run = Run(folder, how, temporary, model)
+    run = Run(folder, how, None, model)
     if how == "stopped" and rank == 0:
         print(f"stopped after {run.draws_made} draws of each chain", file=sys.stderr)
     return run

@@ -28,7 +28,7 @@ class _Link:
             try:
                 self.connection.send(message)
             except OSError:
-                self.stop.set()  # nobody is there any more: what was drawn is kept
+                os._exit(1)  # as above
 
     def listen(self) -> None:
         try:
@@ -41,8 +41,8 @@ class _Link:
                 else:
                     self.answers.put((kind, content[0]))
         except (EOFError, OSError):
-            self.stop.set()
-            self.answers.put(("over", "the process that began the run has ended"))
+            # Whoever began the run is gone, and with it the lock: nothing more may be written. What was stored lasts.
+            os._exit(1)
 
     def answer(self) -> Any:
         kind, content = self.answers.get()
