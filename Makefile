@@ -37,7 +37,7 @@ test-package: .venv/ready
 
 ## docs       the site, into target/site (in .venv-docs, made when needed); warnings are errors
 docs: .venv-docs/ready
-	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --package towline --package towline-models --package towline-cli --lib
 	cp -r target/doc target/site/rust
 	python3 docs/tests/check_site.py target/site
