@@ -75,7 +75,7 @@ test-docs: package $(COMMAND)
 
 ## docs       the site, into target/site; warnings are errors
 docs: .venv/ready
-	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --package towline --package towline-models --package towline-cli --lib
 	cp -r target/doc target/site/rust
 	python3 docs/tests/check_site.py target/site
