@@ -21,6 +21,9 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 LIMIT = 4.0
+# How far from the posterior's mean, in its standard deviations, an estimate by maximum likelihood may lie. Scales of random
+# effects are skewed, and their means lie above their modes.
+NEAR = 1.0
 # The command, once main has read where it is.
 TOWLINE = "towline"
 
@@ -191,6 +194,25 @@ def compare(name, run, mapping, cpu, tally):
         print(
             f"  {label:34} {mean:9.4f} ({sd:.4f})   theirs {theirs[0]:9.4f} ({theirs[1]:.4f})   z {z:5.1f}"
             f"{tally.note(abs(z) < LIMIT)}"
+        )
+    compare_estimates(name, draws, tally)
+
+
+def estimates(name):
+    """Maximum likelihood and published estimates, which a posterior with weak priors has near its middle."""
+    with (HERE / "estimates.csv").open(newline="") as lines:
+        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
+        return [row for row in rows if row["fit"] == name]
+
+
+def compare_estimates(name, draws, tally):
+    for row in estimates(name):
+        values = draws[row["column"]]
+        mean, sd = moments(values)
+        away = (float(row["estimate"]) - mean) / sd
+        print(
+            f"  {row['column']:34} {mean:9.4f} ({sd:.4f})   estimate {row['estimate']:>8} ({row['source']})   {away:5.2f} sd"
+            f"{tally.note(abs(away) < NEAR)}"
         )
 
 

@@ -5,9 +5,11 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use towline::posterior::two_stages;
 use towline::{
     Chain, Coordinate, CrankNicolson, Drag, EllipticalSlice, Factor, FastMove, FastOnly, FrameRule,
-    Hmc, Linear, ModelError, RandomWalk, Rng, Scratch, Slice, SlowProposal, Target,
+    Hmc, Linear, ModelError, Parameter, Posterior, RandomWalk, Rng, Scratch, Slice, SlowProposal,
+    Target,
 };
 
 struct Counting;
@@ -113,7 +115,16 @@ fn moves(dim: usize) -> Vec<(&'static str, FastMove)> {
 
 /// Allocations in so many steps, after a few that fill scratch space.
 fn allocations(kernel: impl Into<towline::Kernel>, dim: usize, steps: u64) -> u64 {
-    let mut chain = Chain::new(Model, kernel, &[0.3], &vec![0.1; dim], Rng::stream(2, 0)).unwrap();
+    allocations_of(Model, kernel, dim, steps)
+}
+
+fn allocations_of(
+    target: impl Target,
+    kernel: impl Into<towline::Kernel>,
+    dim: usize,
+    steps: u64,
+) -> u64 {
+    let mut chain = Chain::new(target, kernel, &[0.3], &vec![0.1; dim], Rng::stream(2, 0)).unwrap();
     for _ in 0..5 {
         chain.advance().unwrap();
     }
@@ -160,6 +171,41 @@ fn fast_moves_at_fixed_x_allocate_nothing() {
             let count = allocations(FastOnly::new(inner, 50), dim, 20);
             assert_eq!(count, 0, "{name}, {dim} fast variables");
         }
+    }
+}
+
+/// Parameters of every kind: free, above zero, between bounds, and an angle.
+fn posterior() -> impl Target {
+    let prior = |text: &str| text.parse().unwrap();
+    let parameters = vec![
+        Parameter::slow("x", prior("normal(0, 1)")),
+        Parameter::fast("free", prior("normal(0, 1)")),
+        Parameter::fast("above", prior("half_normal(1)")),
+        Parameter::fast("between", prior("uniform(-2, 2)")),
+        Parameter::fast("angle", prior("uniform_periodic(-pi, pi)")),
+    ];
+    let likelihood = two_stages(
+        |slow: &[f64]| Ok(Some(slow[0])),
+        |x: &f64, fast: &[f64]| -fast.iter().map(|v| (v - x).powi(2)).sum::<f64>(),
+    );
+    Posterior::new(parameters, likelihood).unwrap()
+}
+
+#[test]
+fn a_posterior_of_named_parameters_allocates_nothing_in_its_fast_stage() {
+    for (name, inner) in moves(4).into_iter().filter(|m| m.0 != "HMC") {
+        let fast_only = FastOnly::new(inner.clone(), 50);
+        let count = allocations_of(posterior(), fast_only, 4, 20);
+        assert_eq!(count, 0, "{name}");
+        let drag = |n| {
+            let proposal = SlowProposal::random_walk(&[0.5]).unwrap();
+            Drag::new(n, proposal, inner.clone()).unwrap()
+        };
+        let (short, long) = (
+            allocations_of(posterior(), drag(2), 4, 100),
+            allocations_of(posterior(), drag(200), 4, 100),
+        );
+        assert_eq!(short, long, "{name}");
     }
 }
 

@@ -3,11 +3,11 @@
 use crate::error::Error;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Replaces a file: written beside it, synced, renamed over it.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let beside = path.with_extension("tmp");
+    let beside = beside(path);
     let written = (|| {
         let mut file = File::create(&beside)?;
         file.write_all(bytes)?;
@@ -48,4 +48,16 @@ pub(crate) fn failed(doing: &'static str, path: &Path, source: io::Error) -> Err
         path,
         source,
     }
+}
+
+/// Removes a file, and what a killed process may have left half-written beside it. What cannot be removed stays.
+pub(super) fn remove(path: &Path) {
+    for path in [path, &beside(path)] {
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// Where a file is written before it takes its place.
+fn beside(path: &Path) -> PathBuf {
+    path.with_extension("tmp")
 }

@@ -5,7 +5,6 @@ use crate::error::Error;
 use crate::tuning::Tuning;
 use crate::warmup::Warming;
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The version of the format that is written here, and the newest that is read.
@@ -62,7 +61,7 @@ impl Stages {
     pub fn clear(&self) {
         for stage in 0..MOST {
             // What cannot be removed does no harm: it is never read once production has begun.
-            let _ = fs::remove_file(self.path(stage));
+            file::remove(&self.path(stage));
         }
     }
 
