@@ -102,7 +102,7 @@ def test_a_stopped_run_resumes_to_the_same_bytes(tmp_path):
 
 
 def test_a_time_limit_ends_a_run_that_can_be_resumed(tmp_path):
-    run = towline.sample(models.line(), out=tmp_path / "run", parallel="serial", **SETTINGS)
+    run = towline.sample(models.line(), out=tmp_path / "run", parallel="serial", **{**SETTINGS, "chains": 1})
     run = towline.resume(run.path, models.line(), draws=10**7, time_limit=0.5, parallel="serial")
     assert run.ended == "time limit" and not run.finished
     assert 150 < run.draws_made < 10**7

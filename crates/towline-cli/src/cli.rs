@@ -43,6 +43,18 @@ pub enum Command {
     Resume(resume::Options),
 }
 
+impl Command {
+    /// Whether it makes draws, which several processes can do together.
+    pub fn samples(&self) -> bool {
+        match self {
+            Self::Fit(options) => !options.show,
+            Self::Run(options) => !options.lists(),
+            Self::Resume(_) => true,
+            _ => false,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

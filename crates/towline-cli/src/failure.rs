@@ -6,6 +6,8 @@ use std::process::ExitCode;
 /// Why the command did not do what it was asked.
 #[derive(Debug)]
 pub enum Failure {
+    /// The command line cannot be read, or asks for help: as clap has it.
+    Usage(clap::Error),
     /// The options make no sense, so nothing ran: exit code 2, as clap has it.
     Options(anyhow::Error),
     /// Something failed on the way: exit code 1.
@@ -15,11 +17,25 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// What went wrong, in a line, for other processes.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Usage(_) => "the command line cannot be read".to_owned(),
+            Self::Options(error) | Self::Run(error) => format!("{error:#}"),
+            Self::Interrupted => "the run was stopped".to_owned(),
+        }
+    }
+
     /// Says what went wrong on stderr, and answers the exit code.
     ///
     /// A reader that closes the pipe (`towline paper | head`) has seen enough: that is a success.
     pub fn report(self) -> ExitCode {
         let (error, code) = match self {
+            Self::Usage(refused) => {
+                // If stderr is closed there is nobody to tell.
+                let _ = refused.print();
+                return ExitCode::from(u8::try_from(refused.exit_code()).unwrap_or(2));
+            }
             Self::Options(error) => (error, 2),
             Self::Run(error) if is_broken_pipe(&error) => return ExitCode::SUCCESS,
             Self::Run(error) => (error, 1),

@@ -13,10 +13,11 @@ use crate::sampling::{self, boxed};
 use anyhow::{Context, Result};
 use std::io::{self, Write};
 use std::path::PathBuf;
+use towline::run::Ranks;
 use towline_models::{ModelFile, Resolved};
 
 /// Fits it, or shows what would be fitted.
-pub fn run(options: Options) -> Result<(), Failure> {
+pub fn run(options: Options, ranks: &mut Ranks) -> Result<(), Failure> {
     let model = options.model().map_err(Failure::Options)?;
     let resolved = Resolved::read(&model)
         .map_err(anyhow::Error::from)
@@ -26,7 +27,7 @@ pub fn run(options: Options) -> Result<(), Failure> {
         .build()
         .map_err(anyhow::Error::from)
         .map_err(Failure::Options)?;
-    if options.show || !options.sampling.quiet {
+    if options.show || (ranks.leads() && !options.sampling.quiet) {
         let text = show::render(&resolved, &target);
         let mut out = io::stdout().lock();
         writeln!(out, "{text}").map_err(|error| Failure::Run(error.into()))?;
@@ -39,7 +40,13 @@ pub fn run(options: Options) -> Result<(), Failure> {
         .clone()
         .unwrap_or_else(|| default_folder(&options, &model));
     let description = describe(&resolved, &folder).map_err(Failure::Run)?;
-    sampling::begin(&*boxed(target), &folder, description, &options.sampling)
+    sampling::begin(
+        &*boxed(target),
+        &folder,
+        description,
+        &options.sampling,
+        ranks,
+    )
 }
 
 /// What the manifest of a run in a folder says of its model.

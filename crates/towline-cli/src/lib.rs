@@ -22,22 +22,45 @@ use cli::{Cli, Command};
 use failure::Failure;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use towline::run::Ranks;
 
 /// Carries out a command line, the program's name first, and answers its exit code.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = Cli::try_parse_from(arguments).unwrap_or_else(|refused| refused.exit());
-    let outcome = match cli.command {
+    main_among(arguments, &mut Ranks::alone())
+}
+
+/// The same in each of several processes: they sample together, and the one that leads does all the rest and
+/// does the talking. Only its exit code says how it went.
+pub fn main_among(arguments: impl IntoIterator<Item = OsString>, ranks: &mut Ranks) -> ExitCode {
+    let outcome = match Cli::try_parse_from(arguments) {
+        Ok(cli) if ranks.leads() || cli.command.samples() => carry_out(cli.command, ranks),
+        Ok(_) => Ok(()),
+        Err(refused) => Err(Failure::Usage(refused)),
+    };
+    let why = outcome.as_ref().err().map(Failure::words);
+    let code = match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if ranks.leads() => failure.report(),
+        Err(_) => ExitCode::SUCCESS,
+    };
+    match ranks.farewell(why) {
+        Ok(()) => code,
+        Err(error) => Failure::Run(error.into()).report(),
+    }
+}
+
+fn carry_out(command: Command, ranks: &mut Ranks) -> Result<(), Failure> {
+    match command {
         Command::Paper(options) => paper::Plan::new(options)
             .map_err(Failure::Options)
             .and_then(|plan| paper::run(&plan).map_err(Failure::Run)),
         Command::Summary(options) => summary::run(&options).map_err(Failure::Run),
         Command::Report(options) => report::run(&options).map_err(Failure::Run),
         Command::Export(options) => export::run(&options).map_err(Failure::Run),
-        Command::Fit(options) => fit::run(*options),
+        Command::Fit(options) => fit::run(*options, ranks),
         Command::Map(options) => map::run(&options),
         Command::Predict(options) => predict::run(&options),
-        Command::Run(options) => run::run(options),
-        Command::Resume(options) => resume::run(&options),
-    };
-    outcome.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
+        Command::Run(options) => run::run(options, ranks),
+        Command::Resume(options) => resume::run(&options, ranks),
+    }
 }

@@ -7,6 +7,7 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
+use towline::run::Ranks;
 use towline::store::Manifest;
 
 /// Flags of `towline resume`. Those of a new run are known here only to be refused by name.
@@ -87,7 +88,7 @@ impl Options {
 }
 
 /// Goes on with it.
-pub fn run(options: &Options) -> Result<(), Failure> {
+pub fn run(options: &Options, ranks: &mut Ranks) -> Result<(), Failure> {
     let refused = options.refused();
     if !refused.is_empty() {
         return Err(Failure::Options(anyhow!(
@@ -106,5 +107,5 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         checkpoint_every: options.checkpoint_every,
         quiet: options.quiet,
     };
-    sampling::resume(&*model, &options.dir, &changes)
+    sampling::resume(&*model, &options.dir, &changes, ranks)
 }

@@ -5,6 +5,7 @@ use crate::registry::{BUILT_IN, built_in};
 use crate::sampling::{self, SamplingOptions};
 use clap::Args;
 use std::path::PathBuf;
+use towline::run::Ranks;
 
 /// Flags of `towline run`.
 #[derive(Debug, Args)]
@@ -29,9 +30,16 @@ Examples:
   towline run neal1 --rhat 1.01 --ess 1000            until there is enough
   towline run list                                    what examples there are";
 
+impl Options {
+    /// Whether this only lists what there is.
+    pub fn lists(&self) -> bool {
+        self.name == "list"
+    }
+}
+
 /// Samples it.
-pub fn run(options: Options) -> Result<(), Failure> {
-    if options.name == "list" {
+pub fn run(options: Options, ranks: &mut Ranks) -> Result<(), Failure> {
+    if options.lists() {
         for one in BUILT_IN {
             println!("{:<10} {}", one.name, one.about);
         }
@@ -39,5 +47,5 @@ pub fn run(options: Options) -> Result<(), Failure> {
     }
     let (model, description) = built_in(&options.name).map_err(Failure::Options)?;
     let folder = options.out.unwrap_or_else(|| PathBuf::from(&options.name));
-    sampling::begin(&*model, &folder, description, &options.sampling)
+    sampling::begin(&*model, &folder, description, &options.sampling, ranks)
 }

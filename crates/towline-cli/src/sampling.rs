@@ -14,11 +14,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use towline::run::{Ended, Job, Progress, Run, Settings};
+use towline::run::{Ended, Progress, Ranks, Run, Settings};
 use towline::store::RunDir;
-use towline::{Column, Exchange, Model};
+use towline::{Column, Model};
 
-/// A model of whatever type, as something that can be sampled.
+/// A model of whatever type, as something that can be sampled, by this process or by several.
 pub trait Sample {
     /// Begins a run.
     fn create(
@@ -26,6 +26,7 @@ pub trait Sample {
         folder: &Path,
         description: Value,
         settings: Settings,
+        ranks: &mut Ranks,
         stop: Arc<AtomicBool>,
         see: &mut dyn FnMut(&Progress),
     ) -> Result<Ended, towline::Error>;
@@ -35,20 +36,13 @@ pub trait Sample {
         &self,
         folder: &Path,
         changes: &Changes,
+        ranks: &mut Ranks,
         stop: Arc<AtomicBool>,
         see: &mut dyn FnMut(&Progress),
     ) -> Result<Ended, towline::Error>;
 
     /// What is reported of each draw.
     fn columns(&self) -> Vec<Column>;
-
-    /// Runs one chain to its end, for those that run each chain in a process of its own.
-    fn chain(
-        &self,
-        k: usize,
-        job: &Job,
-        exchange: &mut dyn Exchange,
-    ) -> Result<Ended, towline::Error>;
 }
 
 /// What may be changed when a run goes on.
@@ -79,40 +73,50 @@ impl<M: Model + Send + Sync + 'static> Sample for Sampled<M> {
         folder: &Path,
         description: Value,
         settings: Settings,
+        ranks: &mut Ranks,
         stop: Arc<AtomicBool>,
         see: &mut dyn FnMut(&Progress),
     ) -> Result<Ended, towline::Error> {
-        Run::create(folder, Arc::clone(&self.0), description, settings)?.go(stop, see)
+        // What is not part of a run, so that whoever joins one has to be told.
+        let (threads, limit, every) = (
+            settings.threads,
+            settings.time_limit,
+            settings.checkpoint_every,
+        );
+        let model = &self.0;
+        let make = || Run::create(folder, Arc::clone(model), description, settings);
+        Run::among(ranks, model, make)?
+            .threads(threads)
+            .time_limit(limit)
+            .checkpoint_every(every)
+            .go_among(ranks, stop, see)
     }
 
     fn resume(
         &self,
         folder: &Path,
         changes: &Changes,
+        ranks: &mut Ranks,
         stop: Arc<AtomicBool>,
         see: &mut dyn FnMut(&Progress),
     ) -> Result<Ended, towline::Error> {
-        let mut run = Run::open(folder, Arc::clone(&self.0))?
+        let model = &self.0;
+        let make = || {
+            let run = Run::open(folder, Arc::clone(model))?;
+            match changes.draws {
+                Some(draws) => run.draws(draws),
+                None => Ok(run),
+            }
+        };
+        Run::among(ranks, model, make)?
             .threads(changes.threads)
             .time_limit(changes.time_limit)
-            .checkpoint_every(changes.checkpoint_every);
-        if let Some(draws) = changes.draws {
-            run = run.draws(draws)?;
-        }
-        run.go(stop, see)
+            .checkpoint_every(changes.checkpoint_every)
+            .go_among(ranks, stop, see)
     }
 
     fn columns(&self) -> Vec<Column> {
         self.0.columns()
-    }
-
-    fn chain(
-        &self,
-        k: usize,
-        job: &Job,
-        mut exchange: &mut dyn Exchange,
-    ) -> Result<Ended, towline::Error> {
-        towline::run::chain(&*self.0, k, job, &mut exchange)
     }
 }
 
@@ -122,22 +126,34 @@ pub fn begin(
     folder: &Path,
     description: Value,
     options: &SamplingOptions,
+    ranks: &mut Ranks,
 ) -> Result<(), Failure> {
-    let settings = options.settings().map_err(Failure::Options)?;
-    let mut display = Display::new(options.quiet);
+    let settings = options.settings(ranks.ranks()).map_err(Failure::Options)?;
+    let quiet = options.quiet || !ranks.leads();
+    let stop = stop_on_ctrl_c()?;
+    let told = Arc::clone(&stop);
+    let mut display = Display::new(quiet, ranks.leads().then_some(told));
     let see = &mut |progress: &Progress| display.show(progress);
-    let ended = model.create(folder, description, settings, stop_on_ctrl_c()?, see);
+    let ended = model.create(folder, description, settings, ranks, stop, see);
     display.finish();
-    conclude(ended, folder, options.quiet)
+    conclude(ended, folder, quiet, ranks.leads())
 }
 
 /// Goes on with a run.
-pub fn resume(model: &dyn Sample, folder: &Path, changes: &Changes) -> Result<(), Failure> {
-    let mut display = Display::new(changes.quiet);
+pub fn resume(
+    model: &dyn Sample,
+    folder: &Path,
+    changes: &Changes,
+    ranks: &mut Ranks,
+) -> Result<(), Failure> {
+    let quiet = changes.quiet || !ranks.leads();
+    let stop = stop_on_ctrl_c()?;
+    let told = Arc::clone(&stop);
+    let mut display = Display::new(quiet, ranks.leads().then_some(told));
     let see = &mut |progress: &Progress| display.show(progress);
-    let ended = model.resume(folder, changes, stop_on_ctrl_c()?, see);
+    let ended = model.resume(folder, changes, ranks, stop, see);
     display.finish();
-    conclude(ended, folder, changes.quiet)
+    conclude(ended, folder, quiet, ranks.leads())
 }
 
 /// A flag that Ctrl-C (or a queue's request to end) sets; the second one ends the process.
@@ -148,25 +164,26 @@ fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>, Failure> {
         if flag.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
-        // If stderr is closed there is nobody to tell.
-        let _ = writeln!(
-            io::stderr(),
-            "stopping after the current step (again to end at once)"
-        );
     })
     .context("cannot watch for Ctrl-C")
     .map_err(Failure::Run)?;
     Ok(stop)
 }
 
-/// Says where the run is and what can be done with it.
+/// Writes the summary, and says where the run is and what can be done with it.
 fn conclude(
     ended: Result<Ended, towline::Error>,
     folder: &Path,
     quiet: bool,
+    leads: bool,
 ) -> Result<(), Failure> {
     let ended = ended.map_err(|error| {
-        let keeps = matches!(error, towline::Error::Chain { .. } | towline::Error::TooLong { .. });
+        let keeps = matches!(
+            error,
+            towline::Error::Chain { .. }
+                | towline::Error::TooLong { .. }
+                | towline::Error::Elsewhere { .. }
+        ) && folder.join("manifest.json").exists();
         let mut error = anyhow::Error::from(error);
         if keeps {
             error = error.context(format!(
@@ -176,6 +193,10 @@ fn conclude(
         }
         Failure::Run(error)
     })?;
+    // Whoever is told to stop has little time.
+    if leads && ended != Ended::Stopped {
+        crate::summary::store(folder).map_err(Failure::Run)?;
+    }
     if !quiet {
         tell(ended, folder).map_err(Failure::Run)?;
     }

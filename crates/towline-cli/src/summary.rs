@@ -1,12 +1,18 @@
 //! `towline summary`: a run's table, its cost, and what to worry about.
 
 use crate::runs::{self, count, duration, short};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use comfy_table::{CellAlignment, ContentLineStyle, LineStyle, Table, TableStyle};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use towline::RunSummary;
+
+/// What a run's summary is called in its directory.
+const FILE: &str = "summary.json";
+/// Of more draws no summary is written unasked: it takes seconds, and memory that grows with them.
+const MOST_DRAWS: usize = 1 << 20;
 
 /// What `towline summary` is asked.
 #[derive(Debug, Args)]
@@ -55,6 +61,23 @@ pub fn of(dir: &Path, params: &[String]) -> Result<(RunSummary, String)> {
         text += &format!("\n\nWarning: {warning}");
     }
     Ok((summary, text))
+}
+
+/// Writes what `--json` prints into the run directory, whole or not at all.
+pub fn store(folder: &Path) -> Result<()> {
+    let run = runs::open(folder)?;
+    if run.chains() * run.common_rows() > MOST_DRAWS {
+        return Ok(());
+    }
+    // Named, columns are read one at a time.
+    let names: Vec<String> = run.names().map(str::to_owned).collect();
+    let summary = RunSummary::of(&run, Some(&names))?;
+    let (path, beside) = (folder.join(FILE), folder.join("summary.tmp"));
+    let write = || {
+        fs::write(&beside, serde_json::to_string_pretty(&summary)? + "\n")?;
+        fs::rename(&beside, &path)
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// A rule below the header only: numbers need no boxes.

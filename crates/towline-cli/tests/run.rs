@@ -134,6 +134,15 @@ fn resuming_with_more_draws_is_a_longer_run() {
         words(&output)
     );
     assert!(draws(&long) == draws(&short));
+    // What the run left is what the command says.
+    let said = towline()
+        .args(["summary", "--json"])
+        .arg(&short)
+        .output()
+        .unwrap();
+    let stored = fs::read_to_string(short.join("summary.json")).unwrap();
+    assert_eq!(stored, String::from_utf8(said.stdout).unwrap());
+    assert!(stored.contains("\"draws\": 900"), "{stored}");
     let fewer = resume(&short, &["--draws", "10"]).output().unwrap();
     assert!(
         words(&fewer).contains("has 900 already"),

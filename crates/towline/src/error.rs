@@ -106,6 +106,17 @@ pub enum Error {
     /// Another chain of the run has ended, so that nothing more can be learned together.
     #[error("another chain of the run ended: {0}")]
     Exchange(String),
+    /// Something failed in another process of the run.
+    #[error("{message} (rank {rank})")]
+    Elsewhere {
+        /// Which process.
+        rank: usize,
+        /// What it said.
+        message: String,
+    },
+    /// Messages between the processes of a run could not be sent or read.
+    #[error("the processes of the run cannot talk to each other: {0}")]
+    Post(String),
     /// On resume the model answered another log density than the one recorded.
     #[error(
         "the model changed: the recorded log density is {recorded:e}, the model now gives {computed:e} at the same point"

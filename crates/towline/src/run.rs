@@ -49,18 +49,23 @@ mod driver;
 mod guard;
 mod production;
 mod progress;
+mod ranks;
+mod relay;
 mod settings;
 mod together;
 
 pub use control::{Control, Watch};
 pub use driver::{Job, chain};
 pub use progress::{ChainProgress, Phase, Progress};
+pub use ranks::{Post, Ranks};
 pub use settings::{OnFailure, Settings, StopTarget};
 pub use together::{Member, Together};
 
 use crate::error::Error;
 use crate::model::Model;
 use crate::store::{Checkpoint, Failure, Failures, Lock, Manifest};
+use relay::Relay;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -75,7 +80,7 @@ const STACK: usize = 64 << 20;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How a run ended; whatever it was, its directory can be gone on with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ended {
     /// Every chain has its draws.
     Finished,
@@ -140,6 +145,11 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
         Manifest::read(folder)?;
         let lock = Lock::take(folder)?;
         let manifest = Manifest::read(folder)?;
+        Self::of(folder, model, manifest, lock)
+    }
+
+    /// The run that a manifest speaks of.
+    fn of(folder: &Path, model: Arc<M>, manifest: Manifest, lock: Lock) -> Result<Self, Error> {
         let settings = Settings::recorded(&manifest);
         let now = settings.manifest(&model.columns(), manifest.model.clone())?;
         if now.columns != manifest.columns || now.latents != manifest.latents {
@@ -212,13 +222,27 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
     /// # Errors
     /// The first chain's failure. All chains have stored what they had, and the run can be gone on with.
     pub fn go(self, stop: Arc<AtomicBool>, see: &mut dyn FnMut(&Progress)) -> Result<Ended, Error> {
-        self.go_within(stop, see, |model, k, job, exchange| {
+        self.go_among(&mut Ranks::alone(), stop, see)
+    }
+
+    /// The same in each of several processes, after [`among`](Self::among). The leader answers for all of them, and is shown
+    /// the progress of all; the others answer for the chains of their own.
+    ///
+    /// # Errors
+    /// As [`go`](Self::go).
+    pub fn go_among(
+        self,
+        ranks: &mut Ranks,
+        stop: Arc<AtomicBool>,
+        see: &mut dyn FnMut(&Progress),
+    ) -> Result<Ended, Error> {
+        self.go_as(ranks, stop, see, |model, k, job, exchange| {
             exchange.begin(|exchange| driver::chain(model, k, job, exchange))
         })
     }
 
-    /// The same, with chains run by `work`, each on its own thread: it is to begin the exchange and call [`chain`] in it,
-    /// with whatever a thread needs around that (Python's threads hold the interpreter).
+    /// As [`go`](Self::go), with chains run by `work`, each on its own thread: it is to begin the exchange and call [`chain`] in
+    /// it, with whatever a thread needs around that (Python's threads hold the interpreter).
     ///
     /// # Errors
     /// As [`go`](Self::go).
@@ -231,9 +255,24 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
     where
         W: Fn(&M, usize, &Job, &mut Member) -> Result<Ended, Error> + Send + Sync + 'static,
     {
+        self.go_as(&mut Ranks::alone(), stop, see, work)
+    }
+
+    fn go_as<W>(
+        self,
+        ranks: &mut Ranks,
+        stop: Arc<AtomicBool>,
+        see: &mut dyn FnMut(&Progress),
+        work: W,
+    ) -> Result<Ended, Error>
+    where
+        W: Fn(&M, usize, &Job, &mut Member) -> Result<Ended, Error> + Send + Sync + 'static,
+    {
         let within = Arc::new(work);
         let chains = self.manifest.chains;
-        self.manifest.write(&self.folder)?;
+        if ranks.leads() {
+            self.manifest.write(&self.folder)?;
+        }
         let limit = self.settings.evaluation_limit;
         let control = Control::new(stop, self.settings.time_limit);
         let job = Arc::new(Job {
@@ -245,9 +284,16 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
             watches: (0..chains).map(|_| Watch::new(limit)).collect(),
             failures: Failures::new(&self.folder),
         });
-        let together = Together::new(chains, self.settings.threads_for(chains));
+        let mut relay = Relay::new(ranks);
+        let here: Vec<usize> = (0..chains).filter(|&k| relay.is_here(k)).collect();
+        let threads = self.settings.threads_for(here.len());
+        let together = if here.len() == chains {
+            Together::new(chains, threads)
+        } else {
+            Together::with_others(chains, threads)
+        };
         let (tell, told) = mpsc::channel();
-        for k in 0..chains {
+        for k in here {
             let (job, model, tell) = (Arc::clone(&job), Arc::clone(&self.model), tell.clone());
             let within = Arc::clone(&within);
             let mut exchange = together.member(k);
@@ -276,7 +322,7 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
                 })?;
         }
         drop(tell);
-        let outcome = await_chains(&job, &told, &together, see);
+        let outcome = await_chains(&job, &told, &together, &mut relay, see);
         see(&job.progress());
         // Held until here: no other process may write before all chains have ended.
         drop(self.lock);
@@ -284,37 +330,55 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
     }
 }
 
-/// Waits for all chains, shows progress, and gives up chains whose evaluations hang.
+/// Waits for all chains, shows progress, carries letters, and gives up chains whose evaluations hang.
 fn await_chains(
     job: &Job,
     told: &mpsc::Receiver<(usize, Result<Ended, Error>)>,
     together: &Arc<Together>,
+    relay: &mut Relay<'_>,
     see: &mut dyn FnMut(&Progress),
 ) -> Result<Ended, Error> {
-    let mut endings: Vec<Option<Result<Ended, Error>>> = job.watches.iter().map(|_| None).collect();
+    let mut endings: Vec<Option<Result<Ended, Error>>> = (0..job.watches.len())
+        .map(|chain| (!relay.waits_for(chain)).then_some(Ok(Ended::Finished)))
+        .collect();
     let mut halted: Option<Instant> = None;
+    let mut looked = Instant::now();
     while endings.iter().any(Option::is_none) {
-        match told.recv_timeout(TICK) {
+        match told.recv_timeout(relay.patience()) {
             Ok((chain, ended)) => {
+                relay.note(chain, &ended);
                 endings[chain] = Some(ended);
                 continue;
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 for (chain, ending) in endings.iter_mut().enumerate() {
-                    ending.get_or_insert_with(|| {
-                        Err(Error::Exchange(format!("chain {chain} vanished")))
-                    });
+                    if relay.is_here(chain) {
+                        ending.get_or_insert_with(|| {
+                            Err(Error::Exchange(format!("chain {chain} vanished")))
+                        });
+                    }
                 }
+                std::thread::sleep(relay.patience());
             }
         }
+        relay
+            .carry(job, together, &mut endings)
+            .inspect_err(|error| {
+                job.control.halt();
+                together.end(error.to_string());
+            })?;
+        if looked.elapsed() < TICK {
+            continue;
+        }
+        looked = Instant::now();
         see(&job.progress());
         if job.control.is_halted() || job.control.should_stop() {
             halted.get_or_insert_with(Instant::now);
         }
         let out_of_patience = halted.is_some_and(|since| since.elapsed() > PATIENCE);
         for (chain, watch) in job.watches.iter().enumerate() {
-            if endings[chain].is_some() {
+            if endings[chain].is_some() || !relay.is_here(chain) {
                 continue;
             }
             let hangs = watch.hangs();
@@ -325,10 +389,14 @@ fn await_chains(
                 let error = watch.too_long(chain);
                 log(job, chain, &error);
                 together.give_up(chain, &error.to_string());
-                endings[chain] = Some(Err(error));
+                let ended = Err(error);
+                relay.note(chain, &ended);
+                endings[chain] = Some(ended);
             }
         }
     }
+    // What others have not been told yet.
+    relay.carry(job, together, &mut endings)?;
     first_of(endings.into_iter().flatten().collect())
 }
 

@@ -11,9 +11,9 @@ use towline::{Cost, Tuning};
 /// How to sample. (`--out` belongs to the command, which knows a good default.)
 #[derive(Debug, Clone, Args)]
 pub struct SamplingOptions {
-    /// Chains, each from a start of its own
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    pub chains: usize,
+    /// Chains, each from a start of its own [default: 4, or one for each process of several]
+    #[arg(long, value_name = "N")]
+    pub chains: Option<usize>,
 
     /// Slow evaluations of each chain's warm-up [default: a number that suits the model]
     #[arg(long, value_name = "N")]
@@ -81,6 +81,9 @@ pub enum Failures {
     Outside,
 }
 
+/// Chains of one process: R-hat is worth something with four, and most machines have as many cores.
+const CHAINS: usize = 4;
+
 /// The effective sample size to stop at where only R-hat is given, and the other way round.
 const ENOUGH: StopTarget = StopTarget {
     rhat: 1.01,
@@ -88,15 +91,18 @@ const ENOUGH: StopTarget = StopTarget {
 };
 
 impl SamplingOptions {
-    /// The settings that these flags ask for.
-    pub fn settings(&self) -> Result<Settings> {
+    /// The settings that these flags ask for, in so many processes.
+    pub fn settings(&self, ranks: usize) -> Result<Settings> {
         let stop = (self.rhat.is_some() || self.ess.is_some()).then(|| StopTarget {
             rhat: self.rhat.unwrap_or(ENOUGH.rhat),
             ess: self.ess.unwrap_or(ENOUGH.ess),
         });
         let tuning = self.tuning.as_deref().map(read_tuning).transpose()?;
         let settings = Settings {
-            chains: self.chains,
+            chains: self.chains.unwrap_or(match ranks {
+                1 => CHAINS,
+                ranks => ranks,
+            }),
             draws: self.draws,
             seed: self.seed,
             threads: self.threads,

@@ -2,6 +2,8 @@
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use towline::run::{ChainProgress, Phase, Progress};
 
@@ -13,6 +15,8 @@ const LINE: Duration = Duration::from_secs(60);
 /// What is shown.
 pub struct Display {
     kind: Kind,
+    /// Set when the run is told to stop; nothing once that was said.
+    stop: Option<Arc<AtomicBool>>,
     begun: Instant,
     thought: Option<Instant>,
     said: Instant,
@@ -30,8 +34,8 @@ enum Kind {
 }
 
 impl Display {
-    /// For this terminal, or none.
-    pub fn new(quiet: bool) -> Self {
+    /// For this terminal, or none. Where `stop` is given, it is said when it is set.
+    pub fn new(quiet: bool, stop: Option<Arc<AtomicBool>>) -> Self {
         let kind = if quiet {
             Kind::Nothing
         } else if io::stderr().is_terminal() {
@@ -51,6 +55,7 @@ impl Display {
         let now = Instant::now();
         Self {
             kind,
+            stop,
             begun: now,
             thought: None,
             said: now,
@@ -58,8 +63,25 @@ impl Display {
         }
     }
 
+    /// Says once that the run was told to stop; above the bars, which a line written among them would spoil.
+    fn say_that_it_stops(&mut self) {
+        const LINE: &str = "stopping after the current step (again to end at once)";
+        if self
+            .stop
+            .take_if(|stop| stop.load(Ordering::Relaxed))
+            .is_some()
+        {
+            // If stderr is closed there is nobody to tell.
+            let _ = match &self.kind {
+                Kind::Bars { all, .. } => all.println(LINE),
+                Kind::Lines | Kind::Nothing => writeln!(io::stderr(), "{LINE}"),
+            };
+        }
+    }
+
     /// Shows how far the run is.
     pub fn show(&mut self, progress: &Progress) {
+        self.say_that_it_stops();
         if matches!(self.kind, Kind::Nothing) {
             return;
         }

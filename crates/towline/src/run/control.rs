@@ -28,6 +28,11 @@ impl Control {
         }
     }
 
+    /// Says stop, for somebody who said so elsewhere.
+    pub(super) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
     /// Ends all chains after their current step, because one has failed.
     pub fn halt(&self) {
         self.halt.store(true, Ordering::Relaxed);
@@ -162,6 +167,14 @@ impl Watch {
 
     pub(super) fn draws(&self) -> u64 {
         open(&self.progress).draws
+    }
+
+    /// Shows what another process has seen of a chain of its own.
+    pub(super) fn mirror(&self, seen: ChainProgress) {
+        self.slow_evaluations
+            .store(seen.slow_evaluations, Ordering::Relaxed);
+        self.set_failed(seen.failures);
+        self.show(|progress| *progress = seen);
     }
 
     pub(super) fn progress(&self) -> ChainProgress {

@@ -3,6 +3,7 @@
 use super::driver::Job;
 use crate::info::Info;
 use crate::store::Batches;
+use serde::{Deserialize, Serialize};
 
 /// How far a run is.
 #[derive(Debug, Clone)]
@@ -14,7 +15,7 @@ pub struct Progress {
 }
 
 /// How far a chain is.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ChainProgress {
     /// What it is doing.
     pub phase: Phase,
@@ -35,7 +36,7 @@ pub struct ChainProgress {
 }
 
 /// What a chain is doing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Phase {
     /// It has not begun.
     #[default]

@@ -219,6 +219,6 @@ impl Settings {
     /// Threads that are of use.
     pub(crate) fn threads_for(&self, chains: usize) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.threads.unwrap_or_else(cores).clamp(1, chains)
+        self.threads.unwrap_or_else(cores).clamp(1, chains.max(1))
     }
 }

@@ -21,7 +21,10 @@ pub struct Together {
 struct Meeting {
     /// How many times all have met.
     round: u64,
-    brought: Vec<Option<Vec<f64>>>,
+    /// For each chain what it has brought to the next meeting; a chain of another process may be a meeting ahead.
+    brought: Vec<VecDeque<Vec<f64>>>,
+    /// What chains here have brought and chains elsewhere have not been sent; nothing where there are none.
+    outgoing: Option<Vec<(usize, Vec<f64>)>>,
     /// What was brought to the last complete meeting.
     all: Arc<Vec<Vec<f64>>>,
     /// Why there will be no further one.
@@ -46,11 +49,21 @@ pub struct Member {
 impl Together {
     /// For so many chains, of which no more than `threads` work at a time.
     pub fn new(chains: usize, threads: usize) -> Arc<Self> {
+        Self::make(chains, threads, None)
+    }
+
+    /// The same where some of the chains are elsewhere: what those here bring is kept to be sent to them.
+    pub(super) fn with_others(chains: usize, threads: usize) -> Arc<Self> {
+        Self::make(chains, threads, Some(Vec::new()))
+    }
+
+    fn make(chains: usize, threads: usize, outgoing: Option<Vec<(usize, Vec<f64>)>>) -> Arc<Self> {
         Arc::new(Self {
             chains,
             meeting: Mutex::new(Meeting {
                 round: 0,
-                brought: vec![None; chains],
+                brought: vec![VecDeque::new(); chains],
+                outgoing,
                 all: Arc::default(),
                 over: None,
             }),
@@ -74,11 +87,39 @@ impl Together {
 
     /// A chain will not come any more: nobody need wait for it.
     pub fn leave(&self, chain: usize, why: &str) {
+        self.end(format!("chain {chain}: {why}"));
+    }
+
+    /// There will be no further meeting.
+    pub(super) fn end(&self, why: String) {
+        open(&self.meeting).over.get_or_insert(why);
+        self.met.notify_all();
+    }
+
+    /// Why there will be no further meeting, where that is so.
+    pub(super) fn over(&self) -> Option<String> {
+        open(&self.meeting).over.clone()
+    }
+
+    /// What chains here have brought since this was asked last.
+    pub(super) fn take_outgoing(&self) -> Vec<(usize, Vec<f64>)> {
         let mut meeting = open(&self.meeting);
         meeting
-            .over
-            .get_or_insert_with(|| format!("chain {chain}: {why}"));
-        self.met.notify_all();
+            .outgoing
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
+    }
+
+    /// A chain that is elsewhere has brought this.
+    pub(super) fn bring(&self, chain: usize, numbers: Vec<f64>) {
+        let mut meeting = open(&self.meeting);
+        if let Some(brought) = meeting.brought.get_mut(chain) {
+            brought.push_back(numbers);
+        }
+        if meeting.is_complete() {
+            self.met.notify_all();
+        }
     }
 
     /// A chain hangs: nobody need wait for it, and its turn is another's.
@@ -109,6 +150,19 @@ impl Together {
     }
 }
 
+impl Meeting {
+    /// Whether all have come; then they have met.
+    fn is_complete(&mut self) -> bool {
+        let complete = self.brought.iter().all(|brought| !brought.is_empty());
+        if complete {
+            let all = self.brought.iter_mut().filter_map(VecDeque::pop_front);
+            self.all = Arc::new(all.collect());
+            self.round += 1;
+        }
+        complete
+    }
+}
+
 impl Member {
     /// Works when it is this chain's turn.
     pub fn begin<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
@@ -134,15 +188,15 @@ impl Exchange for Member {
         if let Some(why) = &meeting.over {
             return Err(Error::Exchange(why.clone()));
         }
-        meeting.brought[self.chain] = Some(mine.to_vec());
-        if meeting.brought.iter().all(Option::is_some) {
-            let all = meeting.brought.iter_mut().filter_map(Option::take);
-            meeting.all = Arc::new(all.collect());
-            meeting.round += 1;
+        let round = meeting.round;
+        meeting.brought[self.chain].push_back(mine.to_vec());
+        if let Some(outgoing) = &mut meeting.outgoing {
+            outgoing.push((self.chain, mine.to_vec()));
+        }
+        if meeting.is_complete() {
             self.shared.met.notify_all();
             return Ok(meeting.all.to_vec());
         }
-        let round = meeting.round;
         // Whoever waits works not: another chain may have the thread meanwhile.
         self.shared.give_turn();
         // A meeting that was complete counts, even if somebody has left since.

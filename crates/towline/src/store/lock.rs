@@ -4,13 +4,18 @@ use super::file::failed;
 use crate::error::Error;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The right to write to a run directory, for as long as this lives.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
+    /// A file that goes when the lock does.
+    passing: Option<PathBuf>,
 }
+
+/// What files begin with that processes beside the leading one lock, where a run has several.
+const BESIDE: &str = "lock-";
 
 impl Lock {
     /// Takes the lock of a directory that exists.
@@ -18,7 +23,33 @@ impl Lock {
     /// # Errors
     /// [`Error::Locked`] where another process has it; and where the file cannot be written.
     pub fn take(folder: &Path) -> Result<Self, Error> {
-        let path = folder.join("lock");
+        let lock = Self::named(folder, "lock")?;
+        // A process of an earlier run may have outlived the one that led it.
+        let entries = std::fs::read_dir(folder).map_err(|s| failed("read", folder, s))?;
+        for entry in entries.flatten() {
+            if let Some(name) = entry.file_name().to_str()
+                && name.starts_with(BESIDE)
+            {
+                let mut left_behind = Self::named(folder, name)?;
+                left_behind.passing = Some(entry.path());
+            }
+        }
+        Ok(lock)
+    }
+
+    /// The lock of a process beside the one that took the directory's.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    pub(crate) fn beside(folder: &Path, rank: usize) -> Result<Self, Error> {
+        let name = format!("{BESIDE}{rank}");
+        let mut lock = Self::named(folder, &name)?;
+        lock.passing = Some(folder.join(name));
+        Ok(lock)
+    }
+
+    fn named(folder: &Path, name: &str) -> Result<Self, Error> {
+        let path = folder.join(name);
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -48,13 +79,20 @@ impl Lock {
             .set_len(0)
             .and_then(|()| file.rewind())
             .and_then(|()| write!(file, "process {}", std::process::id()));
-        Ok(Self { file })
+        Ok(Self {
+            file,
+            passing: None,
+        })
     }
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // The file stays: if it were removed, two processes could each lock a file of that name.
-        let _ = self.file.set_len(0);
+        let _ = match &self.passing {
+            // Only whoever holds the directory's lock, and those it leads, ever take one of these.
+            Some(path) => std::fs::remove_file(path),
+            // The file stays: if it were removed, two processes could each lock a file of that name.
+            None => self.file.set_len(0),
+        };
     }
 }

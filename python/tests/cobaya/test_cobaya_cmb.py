@@ -1,0 +1,105 @@
+"""The CMB example: the likelihood at the release's own checks, the emulator, and a short version of the whole."""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[3]
+FOLDER = Path(os.environ.get("TOWLINE_CMB_DATA") or ROOT.parent / "shared" / "data" / "cmb_spt3g_eete")
+pytestmark = pytest.mark.skipif(
+    not (FOLDER / "bandpowers.csv").is_file(),
+    reason=f"the SPT-3G data are not in {FOLDER} (they may not be shipped; examples/cmb/README.md says where to get them)",
+)
+sys.path.insert(0, str(ROOT / "examples" / "cmb"))
+
+import spt3g  # noqa: E402
+import theory  # noqa: E402
+
+# Nuisances of the release's check, of CosmoMC's form.
+CHECK = np.array([0.0] + [0.1] * 6 + [0.1647, -2.42, 0.0236, -2.42] + [1.0] * 6)
+TYPICAL = np.array([spt3g.PRIORS[n][0] if n in spt3g.PRIORS else 1.0 for n in spt3g.NUISANCES])
+WIDTHS = np.array([spt3g.PRIORS[n][1] if n in spt3g.PRIORS else 0.006 for n in spt3g.NUISANCES])
+
+
+@pytest.fixture(scope="module")
+def likelihood():
+    return spt3g.Likelihood(FOLDER)
+
+
+@pytest.fixture(scope="module")
+def emulator(likelihood):
+    return theory.Emulator(likelihood, FOLDER)
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return np.load(FOLDER / "camb_runs.npz")
+
+
+def test_the_releases_own_check():
+    exact = spt3g.Likelihood(FOLDER, modes=None)
+    check = np.genfromtxt(FOLDER / "check_cosmomc_dl.csv", delimiter=",", skip_header=1)
+    value = -2 * exact.log_likelihood(exact.bin(check[:, 1], check[:, 2]), CHECK)
+    # Its derivative is one ℓ off centre, as here.
+    assert value == pytest.approx(1142.999285, abs=2e-6)
+
+
+def test_compressed_beams_are_as_good_as_they_say(likelihood, runs):
+    exact = spt3g.Likelihood(FOLDER, modes=None)
+    rng = np.random.default_rng(1)
+    worst = 0.0
+    for k in range(0, 192, 12):
+        binned = likelihood.bin(runs["TE"][k], runs["EE"][k])
+        y = TYPICAL + WIDTHS * rng.standard_normal(17)
+        y[spt3g.POSITIVE] = np.abs(y[spt3g.POSITIVE])
+        worst = max(worst, abs(likelihood.log_likelihood(binned, y) - exact.log_likelihood(binned, y)))
+    assert worst < 0.003
+
+
+def test_gradients_and_batches_are_those_of_the_likelihood(emulator, likelihood):
+    binned, _ = emulator(0.5 * (theory.LOWER + theory.UPPER))
+    rng = np.random.default_rng(2)
+    ys = TYPICAL + 0.5 * WIDTHS * rng.standard_normal((5, 17))
+    ys[0, 3] = -1.0
+    singly = [likelihood.log_likelihood(binned, y) for y in ys]
+    assert np.array_equal(likelihood.log_likelihood_batch(binned, ys), singly) and singly[0] == -np.inf
+    value, gradient = likelihood.gradient(binned, ys[1])
+    assert value == pytest.approx(singly[1], abs=1e-9)
+    for k, width in enumerate(WIDTHS):
+        step = 1e-4 * width * np.eye(17)[k]
+        slope = (likelihood.log_likelihood(binned, ys[1] + step) - likelihood.log_likelihood(binned, ys[1] - step)) / (2e-4 * width)
+        assert gradient[k] * width == pytest.approx(slope * width, abs=1e-5)
+
+
+def test_the_emulator_gives_its_runs_back(emulator, likelihood, runs):
+    apart = []
+    for k in range(0, 192, 8):
+        binned, derived = emulator(runs["X"][k])
+        exact = likelihood.bin(runs["TE"][k], runs["EE"][k])
+        apart.append(abs(likelihood.log_likelihood(binned, TYPICAL) - likelihood.log_likelihood(exact, TYPICAL)))
+        assert derived[0] == pytest.approx(runs["D"][k][0], rel=1e-4)
+    assert np.median(apart) < 0.02 and max(apart) < 0.2
+    assert emulator(theory.LOWER - 1e-6) is None
+
+
+def test_the_example_runs_from_end_to_end_and_goes_on(tmp_path):
+    import run as example
+
+    asked = ["--data", str(FOLDER), "--out", str(tmp_path / "cmb"), "--chains", "1", "--warmup", "50", "--parallel", "serial"]
+    example.main([*asked, "--draws", "5", "--no-page"])
+    first = example.main([*asked, "--draws", "12"])
+    assert first.draws_made == 12
+    page = (tmp_path / "cmb" / "constraints.html").read_text()
+    for words in ("published", "68.8 ± 1.5", "H₀", "data:image/png"):
+        assert words in page
+
+
+def test_without_data_it_says_where_to_get_them(monkeypatch):
+    import run as example
+
+    monkeypatch.delenv("TOWLINE_CMB_DATA", raising=False)
+    with pytest.raises(SystemExit, match="README.md says where to get them"):
+        example.main(["--data", str(FOLDER / "nowhere")])

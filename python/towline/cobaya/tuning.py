@@ -1,0 +1,88 @@
+"""A tuning from a covariance matrix, for runs without warm-up: random walks in x, y carried along the regression on x.
+
+Whatever the matrix, the run is exact: it says how to move, not where the posterior is.
+"""
+
+import math
+
+import numpy as np
+
+# Intervals of a drag, and fast moves between slow ones: modest, since nothing was measured.
+INTERVALS = 8
+EXTRA = 4
+# Shares of the learned proposal, of the main drag and of the safe one: with one frame the two drags are the same.
+SHARES = [0.0, 1.0, 0.0]
+
+
+def from_covariance(covmat, names, priors, slow, fast, centre):
+    """The tuning, as the dictionary that a run directory's manifest holds, from a matrix in the order of `names`."""
+    place = {name: k for k, name in enumerate(names)}
+    order = [place[name] for name in slow + fast]
+    jacobian, middle = _unconstrained([priors[n] for n in slow + fast], [centre[place[n]] for n in slow + fast])
+    full = jacobian @ np.asarray(covmat)[np.ix_(order, order)] @ jacobian.T
+    # A circle takes two coordinates, of which one is the distance from its middle: it has a width of its own.
+    for k, width in enumerate(_own_widths([priors[n] for n in slow + fast])):
+        full[k, k] += width**2
+    p = sum(2 if priors[n].family == "UniformPeriodic" else 1 for n in slow)
+    xx, yx, yy = full[:p, :p], full[p:, :p], full[p:, p:]
+    slope = np.linalg.solve(xx, yx.T).T if p else np.zeros((len(yy), 0))
+    given = yy - slope @ yx.T
+    d = len(yy)
+    setting = {"frame": "Linear", "n": INTERVALS, "inner": _inner(d)}
+    return {
+        "centre": middle[:p].tolist(),
+        "slow": _factor(xx),
+        "scale": 2.38 / math.sqrt(max(p, 1)),
+        "linear": {
+            "x": middle[:p].tolist(),
+            "centre": middle[p:].tolist(),
+            "slope": slope.ravel().tolist(),
+            "root": _factor(given),
+        },
+        "main": setting,
+        "safe": setting,
+        "shares": SHARES,
+        "surrogate": None,
+        "extra": EXTRA,
+        "trials": [],
+        "notes": ["made from a covariance matrix: there was no warm-up"],
+    }
+
+
+def _inner(d):
+    size = 2.38 / math.sqrt(max(d, 1))
+    return {"RandomWalk": {"factor": {"Diagonal": [size] * d}}}
+
+
+def _factor(covariance):
+    if not len(covariance):
+        return {"Diagonal": []}
+    root = np.linalg.cholesky(0.5 * (covariance + covariance.T))
+    return {"Lower": {"dim": len(root), "rows": root[np.tril_indices(len(root))].tolist()}}
+
+
+def _unconstrained(priors, values):
+    """Where values lie on the scale on which chains move, and the slopes of that map: logits of intervals, angles as points."""
+    rows, middle = [], []
+    for k, (prior, value) in enumerate(zip(priors, values)):
+        unit = np.eye(len(priors))[k]
+        if prior.family == "Uniform":
+            lower, upper = prior.arguments
+            share = min(max((value - lower) / (upper - lower), 1e-6), 1 - 1e-6)
+            rows.append(unit / ((upper - lower) * share * (1 - share)))
+            middle.append(math.log(share / (1 - share)))
+        elif prior.family == "UniformPeriodic":
+            lower, upper = prior.arguments
+            turn = 2 * math.pi / (upper - lower)
+            angle = turn * (value - lower)
+            rows += [-math.sin(angle) * turn * unit, math.cos(angle) * turn * unit]
+            middle += [math.cos(angle), math.sin(angle)]
+        else:
+            rows.append(unit)
+            middle.append(value)
+    return np.array(rows).reshape(-1, len(priors)), np.array(middle)
+
+
+def _own_widths(priors):
+    for prior in priors:
+        yield from (0.35, 0.35) if prior.family == "UniformPeriodic" else (0.0,)
