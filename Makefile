@@ -1,6 +1,6 @@
 # What is done to this repository by name; `make` alone lists it.
 
-.PHONY: help test test-python test-cobaya test-long bench bench-cobaya
+.PHONY: help test test-python test-package test-cobaya test-long bench bench-python bench-cobaya
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -13,6 +13,7 @@ test:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 	cargo test --workspace
 	$(MAKE) test-python
+	$(MAKE) test-package
 	$(MAKE) test-cobaya
 
 ## test-python  ArviZ and GetDist read the exports (in .venv, made when needed)
@@ -20,26 +21,36 @@ test-python: .venv/ready
 	cargo build --package towline-cli --features parquet
 	.venv/bin/python tests/python/exports.py target/debug/towline
 
+## test-package  the Python package (built into .venv)
+test-package: .venv/ready
+	VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop --quiet
+	.venv/bin/python -m pytest --quiet python/tests
+
 .venv/ready: tests/python/requirements.txt
 	python3 -m venv .venv
 	.venv/bin/pip install --quiet --requirement $<
 	touch $@
 
-## test-cobaya  the Cobaya sampler and the CMB example (in .venv-cobaya, made when needed)
+## test-cobaya  the Cobaya sampler and the CMB example (built into .venv-cobaya)
 test-cobaya: .venv-cobaya/ready
+	VIRTUAL_ENV=$(CURDIR)/.venv-cobaya .venv-cobaya/bin/maturin develop --quiet
 	OMP_NUM_THREADS=1 .venv-cobaya/bin/python -m pytest --quiet python/tests/cobaya
 
-# With mpi4py where there is an MPI to build or run it with: without one, the test under mpirun is left out.
-.venv-cobaya/ready: python/tests/cobaya/requirements.txt pyproject.toml python/Cargo.toml $(wildcard python/src/*.rs python/towline/*.py python/towline/cobaya/*)
+# With mpi4py where it can be had: without it, the test under mpirun is left out.
+.venv-cobaya/ready: python/tests/cobaya/requirements.txt
 	python3 -m venv .venv-cobaya
 	.venv-cobaya/bin/pip install --quiet --requirement $<
 	.venv-cobaya/bin/pip install --quiet mpi4py || echo 'no mpi4py: the sampler is not tested under mpirun'
-	.venv-cobaya/bin/pip install --quiet .
 	touch $@
 
 ## test-long  the statistical tests with many more draws (tens of minutes)
 test-long:
 	TOWLINE_LONG=1 cargo test --workspace --test frames --test warmup --test run --test sbc -- --nocapture --test-threads 2
+
+## bench-python  what a fast evaluation in Python costs beyond the model's own time (a minute, after an optimised build)
+bench-python: .venv/ready
+	VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop --release --quiet
+	.venv/bin/python python/benches/overhead.py
 
 ## bench      the inner loop beside the same loop in C, warm-up's choice beside a grid, the cost of storing, memory (some minutes)
 # For this machine alone, as the C program is: hence a target directory of its own.
@@ -51,4 +62,5 @@ bench:
 
 ## bench-cobaya  beside Cobaya's own mcmc: the report's tests, and the emulated CMB posterior of $(TOWLINE_CMB_DATA) (half an hour)
 bench-cobaya: .venv-cobaya/ready
+	VIRTUAL_ENV=$(CURDIR)/.venv-cobaya .venv-cobaya/bin/maturin develop --release --quiet
 	OMP_NUM_THREADS=1 .venv-cobaya/bin/python benches/peers/cobaya_all.py

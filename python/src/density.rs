@@ -61,6 +61,10 @@ impl Target for Density {
         }
     }
 
+    fn is_vectorised(&self) -> bool {
+        self.functions.is_vectorised()
+    }
+
     fn gradient(
         &self,
         cache: &DensityCache,

@@ -278,6 +278,10 @@ impl Likelihood for Functions {
         });
     }
 
+    fn is_vectorised(&self) -> bool {
+        self.batch.is_some()
+    }
+
     fn gradient(&self, cache: &Cache, fast: &[f64], gradient: &mut [f64]) -> Option<f64> {
         let function = self.gradient.as_ref()?;
         const PLACE: &str = "gradient";

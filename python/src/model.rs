@@ -37,18 +37,21 @@ impl Target {
 
     /// How many evaluations have failed and counted as outside the support, and the first exception.
     fn failures<'py>(&self, py: Python<'py>) -> (u64, Option<Bound<'py, PyAny>>) {
-        let first = self.trouble.take();
+        let first = self.trouble.take(None);
         let first = first.map(|error| error.into_value(py).into_bound(py).into_any());
         (self.trouble.failures(), first)
     }
 }
 
-/// A posterior. `parameters` holds for each its name, its prior as text, its level (nothing for slow), its label and
-/// whether it is a latent.
+/// A parameter as it is handed over: its name, its prior as text, its level (nothing for slow), its label and whether it
+/// is a latent.
+type Given = (String, String, Option<u32>, Option<String>, bool);
+
+/// A posterior.
 #[pyfunction]
 #[pyo3(signature = (parameters, functions, start=None))]
 pub fn posterior(
-    parameters: Vec<(String, String, Option<u32>, Option<String>, bool)>,
+    parameters: Vec<Given>,
     functions: &Bound<'_, PyDict>,
     start: Option<Py<PyAny>>,
 ) -> PyResult<Target> {

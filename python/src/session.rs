@@ -145,19 +145,22 @@ impl Target {
     /// What is raised for a failure: the model's own exception where there is one.
     pub fn explain(&self, py: Python<'_>, error: &towline::Error) -> Option<PyErr> {
         use towline::Error as E;
-        let (inner, whence) = match error {
+        let (inner, chain, whence) = match error {
             E::Chain {
                 chain,
                 draws,
                 source,
-            } => (&**source, format!("chain {chain}, after {draws} draws")),
-            other => (other, String::new()),
+            } => {
+                let whence = format!("chain {chain}, after {draws} draws");
+                (&**source, Some(*chain), whence)
+            }
+            other => (other, None, String::new()),
         };
         if matches!(inner, E::Exchange(_) | E::Stopped) {
             return None;
         }
         if let E::Panicked { .. } | E::Model { .. } = inner
-            && let Some(raised) = self.trouble.take()
+            && let Some(raised) = self.trouble.take(chain)
         {
             if !whence.is_empty() {
                 let _ = raised.value(py).call_method1("add_note", (whence,));

@@ -24,7 +24,8 @@ create_exception!(
 /// What went wrong in the model of a run, first of all.
 #[derive(Debug, Default)]
 pub struct Trouble {
-    first: Mutex<Option<PyErr>>,
+    /// Each with the name of the thread it was raised in, which says the chain.
+    raised: Mutex<Vec<(String, PyErr)>>,
     /// Whether a failure only makes its point one outside the support.
     lenient: AtomicBool,
     failures: AtomicU64,
@@ -35,13 +36,18 @@ impl Trouble {
     pub fn reset(&self, lenient: bool) {
         self.lenient.store(lenient, Ordering::Relaxed);
         self.failures.store(0, Ordering::Relaxed);
-        drop(self.take());
+        drop(self.take(None));
     }
 
-    /// The exception that ended the run, or the first that did not.
-    pub fn take(&self) -> Option<PyErr> {
-        let mut first = self.first.lock().unwrap_or_else(|e| e.into_inner());
-        first.take()
+    /// The exception that ended a chain, or the first there was; none is left.
+    pub fn take(&self, chain: Option<usize>) -> Option<PyErr> {
+        let mut raised = self.raised.lock().unwrap_or_else(|e| e.into_inner());
+        let mut all = std::mem::take(&mut *raised);
+        let of_it = chain.and_then(|k| {
+            let thread = format!("chain {k}");
+            all.iter().position(|(name, _)| *name == thread)
+        });
+        (!all.is_empty()).then(|| all.swap_remove(of_it.unwrap_or(0)).1)
     }
 
     /// How many there were.
@@ -64,10 +70,13 @@ impl Trouble {
         let note = format!("raised by {place}{}", at(point));
         let _ = error.value(py).call_method1("add_note", (note,));
         self.failures.fetch_add(1, Ordering::Relaxed);
-        self.first
-            .lock()
-            .unwrap_or_else(|e| e.into_inner())
-            .get_or_insert(error);
+        let thread = std::thread::current().name().unwrap_or_default().to_owned();
+        let mut raised = self.raised.lock().unwrap_or_else(|e| e.into_inner());
+        // One of each chain: where failures are only counted there may be very many.
+        if raised.iter().all(|(name, _)| *name != thread) {
+            raised.push((thread, error));
+        }
+        drop(raised);
         if self.lenient.load(Ordering::Relaxed) {
             return text;
         }

@@ -45,7 +45,7 @@ class Fit:
         file = self._path
         if file is None:
             file = folder / _FILE
-            file.write_text(self._csv, encoding="utf-8")
+            file.write_text(self._csv or "", encoding="utf-8")
         model = {**self._model, "data": {**self._model["data"], "file": str(file)}}
         return _towline.fit(json.dumps(model), folder)
 

@@ -11,6 +11,9 @@ import numpy as np
 from . import _towline
 from ._priors import Prior, as_prior
 
+#: What functions of ctypes libraries and callbacks are.
+_CFuncPtr: type = ctypes.CFUNCTYPE(None).__mro__[1]
+
 
 class CFunction:
     """A fast function in machine code, which is called without the interpreter, so that threads really run in parallel.
@@ -26,8 +29,8 @@ class CFunction:
 
     def __init__(self, address: Any, data: int = 0) -> None:
         self._keep = address
-        if isinstance(address, ctypes._CFuncPtr):
-            address = ctypes.cast(address, ctypes.c_void_p).value or 0
+        if isinstance(address, _CFuncPtr):
+            address = ctypes.cast(self._keep, ctypes.c_void_p).value or 0
         elif hasattr(address, "address"):
             arguments = getattr(getattr(address, "_sig", None), "args", None)
             if arguments is not None and len(arguments) != 5:
@@ -47,7 +50,7 @@ class CFunction:
 
 
 def _is_pointer(function: Any) -> bool:
-    if isinstance(function, CFunction | ctypes._CFuncPtr):
+    if isinstance(function, CFunction | _CFuncPtr):
         return True
     return type(function).__module__.split(".")[0] == "numba" and isinstance(getattr(function, "address", None), int)
 
@@ -211,7 +214,7 @@ class Model(_Functions):
                 raise ValueError(f"latents: there is no fast parameter {name!r}")
         self.start = start
         if isinstance(start, Mapping):
-            self._check_start(start)
+            _Start(start, {**self.slow, **self.fast})(0)
         elif start is not None and not callable(start):
             raise TypeError(f"start must be a dictionary or a function of a seed, not {type(start).__name__}")
 
@@ -235,8 +238,34 @@ class Model(_Functions):
         """The fast function for many points."""
         return self._batch
 
-    def _check_start(self, start: Mapping[str, float]) -> dict[str, float]:
-        priors = {**self.slow, **self.fast}
+    def _make(self) -> _towline.Target:
+        parameters: list[tuple[str, str, int | None, str | None, bool]] = []
+        for name, prior in self.slow.items():
+            parameters.append((name, prior.text, None, self.labels.get(name), False))
+        for name, prior in self.fast.items():
+            parameters.append((name, prior.text, self._levels[name], self.labels.get(name), name in self.latents))
+        start = None if self.start is None else _Start(self.start, {**self.slow, **self.fast})
+        return _towline.posterior(parameters, self._handed_over(), start)
+
+    def _description(self) -> dict[str, Any]:
+        priors = {name: prior.text for name, prior in {**self.slow, **self.fast}.items()}
+        return {"kind": "python", "name": _name_of(self._fast_function), "priors": priors}
+
+    def __repr__(self) -> str:
+        return f"Model(slow={self.slow!r}, fast={self.fast!r})"
+
+
+class _Start:
+    """Where chains begin, as a function of a seed. It knows no model: the engine keeps it, and a model its engine."""
+
+    def __init__(self, start: Any, priors: dict[str, Prior]) -> None:
+        self.start, self.priors = start, priors
+
+    def __call__(self, seed: int) -> dict[str, float]:
+        start = self.start(seed) if callable(self.start) else self.start
+        if not isinstance(start, Mapping):
+            raise TypeError(f"start answered {type(start).__name__}: a dictionary of values by name is needed")
+        priors = self.priors
         values = {}
         for name, value in start.items():
             if name not in priors:
@@ -248,25 +277,6 @@ class Model(_Functions):
             if not priors[name].log_density(values[name]) > -np.inf:
                 raise ValueError(f"start: {name} = {values[name]:g} lies outside the support of its prior, {priors[name]!r}")
         return values
-
-    def _begin(self, seed: int) -> dict[str, float]:
-        start = self.start(seed) if callable(self.start) else self.start
-        if not isinstance(start, Mapping):
-            raise TypeError(f"start answered {type(start).__name__}: a dictionary of values by name is needed")
-        return self._check_start(start)
-
-    def _make(self) -> _towline.Target:
-        parameters = [(name, prior.text, None, self.labels.get(name), False) for name, prior in self.slow.items()]
-        for name, prior in self.fast.items():
-            parameters.append((name, prior.text, self._levels[name], self.labels.get(name), name in self.latents))
-        return _towline.posterior(parameters, self._handed_over(), None if self.start is None else self._begin)
-
-    def _description(self) -> dict[str, Any]:
-        priors = {name: prior.text for name, prior in {**self.slow, **self.fast}.items()}
-        return {"kind": "python", "name": _name_of(self._fast_function), "priors": priors}
-
-    def __repr__(self) -> str:
-        return f"Model(slow={self.slow!r}, fast={self.fast!r})"
 
 
 class Density(_Functions):
@@ -318,6 +328,20 @@ class Density(_Functions):
 
     def _description(self) -> dict[str, Any]:
         return {"kind": "python", "name": _name_of(self._fast_function)}
+
+
+#: What an object may have that is a model.
+_PARTS = (
+    "slow", "fast", "prepare", "log_likelihood", "log_likelihood_batch", "gradient", "derived", "derived_names", "labels",
+    "blocks", "refine", "latents", "start",
+)  # fmt: skip
+
+
+def as_model(given: Any) -> Any:
+    """A model of an object that has its parts: `slow`, `fast`, `prepare`, `log_likelihood` and whatever else `Model` takes."""
+    if isinstance(given, Model | Density) or not callable(getattr(given, "log_likelihood", None)):
+        return given
+    return Model(**{name: getattr(given, name) for name in _PARTS if getattr(given, name, None) is not None})
 
 
 def _same(x: np.ndarray) -> np.ndarray:

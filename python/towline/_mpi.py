@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,25 @@ class _Ranks:
     it has left, until all have: so nobody ever waits for one that will not come.
     """
 
+    #: The tag of the word that a chain has failed.
+    HALT = 7
+
     def __init__(self, communicator: Any, stop: _towline.Stop) -> None:
         self.communicator, self.stop = communicator, stop
+        self.can_probe = _can_probe(communicator)
+
+    def halt_others(self) -> None:
+        """This chain has failed: the others need not go on to their end."""
+        if self.can_probe:
+            for rank in range(self.communicator.Get_size()):
+                if rank != self.communicator.Get_rank():
+                    self.communicator.isend(None, dest=rank, tag=self.HALT)
+
+    def look(self) -> None:
+        """Whether another has failed."""
+        while self.can_probe and self.communicator.iprobe(tag=self.HALT):
+            self.communicator.recv(tag=self.HALT)
+            self.stop.halt()
 
     def gather(self, mine: bytes) -> list[bytes]:
         met = self.communicator.allgather((None, mine))
@@ -49,27 +65,27 @@ def run_on_ranks(
     from ._sampling import begin, explain, tell_of_failures
     from ._fit import Fit
 
+    if out is None:
+        raise ValueError("out is missing: on ranks a run needs a directory that all of them can see")
     _check_threads(communicator)
     own = communicator.Dup() if hasattr(communicator, "Dup") else communicator
     rank = own.Get_rank()
-    temporary, session, problem = None, None, None
+    session = None
+    problem: Exception | None = None
     if rank == 0:
         try:
-            if out is None:
-                temporary = tempfile.TemporaryDirectory(prefix="towline-")
-                out = Path(temporary.name) / "run"
             session = begin(model, settings, going_on, Path(out))
             if session.chains() != own.Get_size():
                 raise ValueError(f"the run has {session.chains()} chains, and the communicator {own.Get_size()} ranks")
             session.write_manifest(Path(out))
         except Exception as error:
             problem = error
-    folder, said = own.bcast((None if out is None else str(out), None if problem is None else str(problem)), root=0)
+    where, said = own.bcast((str(out), None if problem is None else str(problem)), root=0)
     if said is not None:
         if session is not None:
             session.close()
         raise problem if problem is not None else _towline.Error(f"rank 0: {said}")
-    folder = Path(folder)
+    folder = Path(where)
     target = model._target_in(folder) if isinstance(model, Fit) else model._target()
     stop = _towline.Stop()
     link = _Ranks(own, stop)
@@ -77,13 +93,20 @@ def run_on_ranks(
     ended = "halted"
     try:
         with watch(progress if rank == 0 else False, folder) as see:
-            show = None if see is None else (lambda chain: see({"draws": _asked(folder), "chains": [chain]}))
+            asked = _asked(folder)
+
+            def show(chain: dict[str, Any]) -> None:
+                link.look()
+                if see is not None:
+                    see({"draws": asked, "chains": [chain]})
+
             limits = (settings.get("time_limit"), settings.get("checkpoint_every"))
             ended = _towline.run_chain(target, folder, rank, link, stop, *limits, show)
     except ConnectionError as error:
         failure, why = error, str(error)
     except BaseException as error:
         failure, why = error, f"{type(error).__name__}: {error}"
+        link.halt_others()
     else:
         why = f"the run was {ended}"
     # A chain that has ended well leaves too: nobody meets any more once all have.
@@ -92,19 +115,20 @@ def run_on_ranks(
     if session is not None:
         session.close()
     own.barrier()
+    link.look()
     if own is not communicator:
         own.Free()
     if failure is not None and not isinstance(failure, ConnectionError):
-        explain(failure, folder, temporary is not None)
+        explain(failure, folder, temporary=False)
         raise failure
     for other, (_, why) in enumerate(endings):
         if why is not None:
-            error = _towline.Error(f"the chain of rank {other} failed: {why}")
-            explain(error, folder, temporary is not None)
-            raise error
+            problem = _towline.Error(f"the chain of rank {other} failed: {why}")
+            explain(problem, folder, temporary=False)
+            raise problem
     how = _together([ended for ended, _ in endings])
     tell_of_failures(*target.failures())
-    run = Run(folder, how, temporary, model)
+    run = Run(folder, how, None, model)
     if how == "stopped" and rank == 0:
         print(f"stopped after {run.draws_made} draws of each chain", file=sys.stderr)
     return run
@@ -121,6 +145,15 @@ def _asked(folder: Path) -> int:
     from ._run import open as open_run
 
     return open_run(folder).manifest["draws"]
+
+
+def _can_probe(communicator: Any) -> bool:
+    """Whether two threads may call MPI at a time: one looks while the chain's waits."""
+    if type(communicator).__module__.split(".")[0] != "mpi4py":
+        return False
+    from mpi4py import MPI
+
+    return MPI.Query_thread() >= MPI.THREAD_MULTIPLE
 
 
 def _check_threads(communicator: Any) -> None:

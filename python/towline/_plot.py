@@ -47,7 +47,7 @@ def _density(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     counts, _ = np.histogram(draws, edges, density=True)
     quartiles = np.subtract(*np.quantile(draws, [0.75, 0.25])) / 1.349
     width = 0.9 * min(spread, quartiles or spread) * len(draws) ** -0.2 / (edges[1] - edges[0])
-    reach = np.arange(-128, 129)
+    reach = np.arange(-127, 128)
     kernel = np.exp(-0.5 * (reach / max(width, 0.5)) ** 2)
     return 0.5 * (edges[1:] + edges[:-1]), np.convolve(counts, kernel / kernel.sum(), mode="same")
 

@@ -23,7 +23,7 @@ class Prior:
             if key not in self._arguments or key in given:
                 raise TypeError(f"{name}: {key} cannot be given; the arguments are {', '.join(self._arguments)}, each once")
             given[key] = value
-        numbers = []
+        numbers: list[float] = []
         for key in self._arguments:
             if key not in given:
                 raise TypeError(f"{name}: {key} is missing; the arguments are {', '.join(self._arguments)}")
@@ -169,7 +169,7 @@ def as_prior(name: str, given: object) -> Prior:
     if isinstance(given, str):
         matched = re.fullmatch(r"\s*(\w+)\s*\((.*)\)\s*", given)
         family = _FAMILIES.get(matched[1].lower()) if matched else None
-        if family is None:
+        if matched is None or family is None:
             raise ValueError(f"the parameter {name!r}: {given!r} is no prior; the families are {', '.join(_FAMILIES)}")
         try:
             return family(*(float(value) for value in matched[2].split(",")))

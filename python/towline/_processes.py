@@ -274,17 +274,17 @@ class RemoteTraceback(Exception):
         return f'\n"""\n{self.text}"""'
 
 
-def _unpacked(content: tuple[bytes | None, str] | None) -> Any:
+def _unpacked(content: tuple[bytes | None, str, str] | None) -> Any:
     """An exception from a worker, with its traceback there as its cause."""
     if content is None:
         return None
-    data, text = content
-    error: BaseException
+    data, line, text = content
+    error: Any = None
     try:
         error = pickle.loads(data) if data is not None else None
-        if not isinstance(error, BaseException):
-            raise TypeError
     except Exception:
-        error = _towline.ModelError(text.strip().splitlines()[-1] if text.strip() else "the model failed")
+        pass  # one that is made of other arguments than it shows
+    if not isinstance(error, BaseException):
+        error = _towline.ModelError(line)
     error.__cause__ = RemoteTraceback(text)
     return error

@@ -62,7 +62,18 @@ class Run:
     @cached_property
     def latents(self) -> dict[str, np.ndarray]:
         """The draws of latents by name, once in `thin_latents` draws."""
-        return {name: np.array(self._directory.column(name, "latent")) for name in self.latent_names}
+        names = self.latent_names
+        if not names:
+            return {}
+        chains = []
+        for chain in range(self.chains):
+            file = self.path / f"latents-{chain}.f64"
+            numbers = np.fromfile(file, "<f8") if file.exists() else np.empty(0)
+            whole = len(numbers) // len(names)  # a row that is being written is none yet
+            chains.append(numbers[: whole * len(names)].reshape(whole, len(names)))
+        common = min(len(rows) for rows in chains)
+        stacked = np.stack([rows[:common] for rows in chains])
+        return {name: stacked[:, :, k] for k, name in enumerate(names)}
 
     @cached_property
     def statistics(self) -> dict[str, np.ndarray]:
@@ -102,11 +113,16 @@ class Run:
 
         return densities_and_traces(self, _chosen(params))
 
-    def to_arviz(self) -> Any:
-        """The run as ArviZ has it: an InferenceData (before ArviZ 1.0), or a DataTree."""
+    def to_arviz(self, latents: bool = False) -> Any:
+        """The run as ArviZ has it: an InferenceData (before ArviZ 1.0), or a DataTree.
+
+        With `latents`, those are in it too; they must have been stored at every draw.
+        """
         arviz = _needed("arviz", "to_arviz()")
         posterior = dict(self.draws)
-        if self.manifest["latent_every"] == 1:
+        if latents:
+            if self.manifest["latent_every"] != 1:
+                raise ValueError("latents were stored once in several draws (thin_latents), which ArviZ has no place for")
             posterior.update(self.latents)
         stats = self.statistics
         sample_stats = {
@@ -162,8 +178,8 @@ class Summary:
 
     def __init__(self, numbers: str, text: str, warnings: list[str]) -> None:
         self._numbers = json.loads(numbers)
-        self._text = text.replace("name them with --params", "name them with params=")
-        self.warnings = warnings
+        self._text = _in_python(text)
+        self.warnings = [_in_python(warning) for warning in warnings]
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Each parameter's figures by name: mean, sd, q5, median, q95, mcse_mean, ess_bulk, ess_tail, rhat, …"""
@@ -197,6 +213,11 @@ class Summary:
 def open(path: str | os.PathLike[str]) -> Run:
     """The run of a directory, whether the package or the command made it, and whether it has ended or goes on."""
     return Run(path)
+
+
+def _in_python(text: str) -> str:
+    """What the command advises, as the package has it."""
+    return text.replace("name them with --params", "name them with params=").replace("Run with --chains 4", "Run with chains=4")
 
 
 def _chosen(params: list[str] | str | None) -> list[str]:

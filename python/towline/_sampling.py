@@ -14,7 +14,7 @@ from typing import Any
 from . import _towline
 from ._display import watch
 from ._fit import Fit
-from ._model import CFunction, Density, Model
+from ._model import CFunction, Density, Model, as_model
 from ._run import Run, open as open_run
 
 _MODES = ("processes", "threads", "serial")
@@ -44,6 +44,8 @@ def sample(
 
     Parameters
     ----------
+    model
+        A `Model`, `Density`, `gp` or `glmm`; or an object that has `slow`, `fast`, `prepare` and `log_likelihood`.
     chains, draws
         How many chains (4, or one for each rank of a communicator), and how many draws of each.
     warmup
@@ -64,7 +66,7 @@ def sample(
         interpreter's lock or there is none; "serial"; or an mpi4py communicator, a chain on each rank. By default
         threads where the fast function is machine code, else processes. Draws are the same everywhere.
     cores
-        How many chains work at a time; by default one for each core.
+        How many chains work at a time; by default all of them in processes, and in threads one for each core.
     progress
         True, False, or a function that is given a dictionary several times a second; by default shown in terminals and notebooks.
     failures
@@ -74,7 +76,7 @@ def sample(
     checkpoint_every
         Seconds between two checkpoints: what a killed run repeats at most.
     """
-    _check_model(model)
+    model = _check_model(model)
     if failures not in ("end", "outside"):
         raise ValueError(f'failures = {failures!r}: it must be "end" or "outside"')
     communicator = _communicator(parallel)
@@ -123,7 +125,7 @@ def resume(
         if kind != "fit":
             raise TypeError(f"towline.resume({str(folder)!r}, model): the model is needed, since the directory cannot hold it")
         model = Fit._of_run(folder)
-    _check_model(model)
+    model = _check_model(model)
     settings = {
         "time_limit": _number("time_limit", time_limit),
         "checkpoint_every": _number("checkpoint_every", checkpoint_every),
@@ -185,8 +187,6 @@ def _run(
             else:
                 ended = session.run(see)
     except Exception as error:
-        if temporary is None and not isinstance(error, _towline.Error | TypeError | ValueError):
-            pass
         explain(error, folder, temporary is not None)
         raise
     finally:
@@ -257,9 +257,14 @@ def _communicator(parallel: Any) -> Any:
     return None
 
 
-def _check_model(model: Any) -> None:
+def _check_model(given: Any) -> Any:
+    model = as_model(given)
     if not isinstance(model, Model | Density | Fit):
-        raise TypeError(f"a towline.Model is needed (or towline.gp, towline.glmm, towline.Density), not {type(model).__name__}")
+        raise TypeError(
+            "a towline.Model is needed (or towline.gp, towline.glmm, towline.Density, or an object with slow, fast, prepare and "
+            f"log_likelihood), not {type(given).__name__}"
+        )
+    return model
 
 
 def _whole(name: str, value: Any, least: int, most: int | None = None) -> int:

@@ -28,7 +28,7 @@ class _Link:
             try:
                 self.connection.send(message)
             except OSError:
-                self.stop.set()  # nobody is there any more: what was drawn is kept
+                os._exit(1)  # as above
 
     def listen(self) -> None:
         try:
@@ -41,8 +41,8 @@ class _Link:
                 else:
                     self.answers.put((kind, content[0]))
         except (EOFError, OSError):
-            self.stop.set()
-            self.answers.put(("over", "the process that began the run has ended"))
+            # Whoever began the run is gone, and with it the lock: nothing more may be written. What was stored lasts.
+            os._exit(1)
 
     def answer(self) -> Any:
         kind, content = self.answers.get()
@@ -65,20 +65,18 @@ class _Link:
             self.send("progress", progress)
 
 
-def packed(error: BaseException) -> tuple[bytes | None, str]:
-    """An exception in bytes, where it can be sent, and its traceback in words."""
+def packed(error: BaseException) -> tuple[bytes | None, str, str]:
+    """An exception in bytes, where it can be sent, in a line, and with its traceback in words."""
+    line = f"{type(error).__name__}: {error}"
     text = "".join(traceback.format_exception(error))
     try:
-        data = pickle.dumps(error)
-        pickle.loads(data)
-        return data, text
+        import cloudpickle as pickler
+    except ImportError:
+        pickler = pickle
+    try:
+        return pickler.dumps(error), line, text
     except Exception:
-        try:
-            import cloudpickle
-
-            return cloudpickle.dumps(error), text
-        except Exception:
-            return None, text
+        return None, line, text
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ mod output;
 mod posterior;
 mod score;
 
-pub use posterior::Posterior;
+pub(crate) use posterior::Posterior;
 
 use crate::failure::Failure;
 use anyhow::{Context, Result, bail};

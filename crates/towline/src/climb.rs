@@ -15,6 +15,12 @@ pub(crate) trait Surface {
     /// The height at `u`.
     fn height(&mut self, u: &[f64]) -> f64;
 
+    /// The heights at many u, one after another, where that is cheaper than one by one; false where it is not.
+    fn heights(&mut self, us: &[f64], out: &mut [f64]) -> bool {
+        let _ = (us, out);
+        false
+    }
+
     /// The gradient, where the surface knows it.
     fn gradient(&mut self, u: &[f64], gradient: &mut [f64]) -> bool {
         let _ = (u, gradient);
@@ -276,36 +282,62 @@ impl Here {
         self.unseen.clear();
         let mut probe = self.at.clone();
         let mut beside = [vec![0.0; dim], vec![0.0; dim]];
+        let axes = (0..2 * dim).map(|i| (i / 2, i / 2, if i % 2 == 0 { 1.0 } else { -1.0 }));
+        let ahead = self.all_at_once(surface, axes);
         for k in 0..dim {
-            let (up, down) = self.look_along(surface, &mut probe, k)?;
+            let known = ahead.as_ref().map(|all| (all[2 * k], all[2 * k + 1]));
+            let (up, down) = self.look_along(surface, &mut probe, k, known)?;
             let h = self.steps[k];
             self.gradient[k] = (up - down) / (2.0 * h);
             self.curvature[k * dim + k] = (2.0 * self.height - up - down) / (h * h);
             (beside[0][k], beside[1][k]) = (up, down);
         }
         let [above, below] = &beside;
-        for j in 0..dim {
-            for k in 0..j {
-                let bend = if mixed {
-                    self.bend(surface, &mut probe, above, (j, k), 1.0)
-                } else {
-                    0.0
-                };
+        let pairs = || (0..dim).flat_map(|j| (0..j).map(move |k| (j, k)));
+        let ahead = if mixed && dim > 1 {
+            self.all_at_once(surface, pairs().map(|(j, k)| (j, k, 1.0)))
+        } else {
+            None
+        };
+        for (i, (j, k)) in pairs().enumerate() {
+            let known = ahead.as_ref().map(|all| all[i]);
+            let bend = if mixed {
+                self.bend(surface, &mut probe, above, (j, k), 1.0, known)
+            } else {
+                0.0
+            };
+            self.curvature[j * dim + k] = bend;
+            self.curvature[k * dim + j] = bend;
+        }
+        if mixed && dim > 1 && Factor::from_covariance(&self.curvature, "curvature").is_err() {
+            let ahead = self.all_at_once(surface, pairs().map(|(j, k)| (j, k, -1.0)));
+            for (i, (j, k)) in pairs().enumerate() {
+                let known = ahead.as_ref().map(|all| all[i]);
+                let other = self.bend(surface, &mut probe, below, (j, k), -1.0, known);
+                let bend = 0.5 * (self.curvature[j * dim + k] + other);
                 self.curvature[j * dim + k] = bend;
                 self.curvature[k * dim + j] = bend;
             }
         }
-        if mixed && dim > 1 && Factor::from_covariance(&self.curvature, "curvature").is_err() {
-            for j in 0..dim {
-                for k in 0..j {
-                    let other = self.bend(surface, &mut probe, below, (j, k), -1.0);
-                    let bend = 0.5 * (self.curvature[j * dim + k] + other);
-                    self.curvature[j * dim + k] = bend;
-                    self.curvature[k * dim + j] = bend;
-                }
-            }
-        }
         Some(())
+    }
+
+    /// The heights a step along axes j and k (which may be the same), where the surface answers many at once.
+    fn all_at_once(
+        &self,
+        surface: &mut impl Surface,
+        corners: impl Iterator<Item = (usize, usize, f64)>,
+    ) -> Option<Vec<f64>> {
+        let mut us = Vec::new();
+        for (j, k, side) in corners {
+            let begin = us.len();
+            us.extend_from_slice(&self.at);
+            us[begin + j] = self.at[j] + side * self.steps[j];
+            us[begin + k] = self.at[k] + side * self.steps[k];
+        }
+        let mut heights = vec![0.0; us.len() / self.at.len()];
+        let known = surface.heights(&us, &mut heights);
+        known.then(|| heights.into_iter().map(clean).collect())
     }
 
     /// Minus the mixed second derivative by the corner on one side, given the heights beside it.
@@ -316,11 +348,12 @@ impl Here {
         beside: &[f64],
         (j, k): (usize, usize),
         side: f64,
+        known: Option<f64>,
     ) -> f64 {
         let (hj, hk) = (side * self.steps[j], side * self.steps[k]);
         probe[j] = self.at[j] + hj;
         probe[k] = self.at[k] + hk;
-        let corner = clean(surface.height(probe));
+        let corner = known.unwrap_or_else(|| clean(surface.height(probe)));
         probe[j] = self.at[j];
         probe[k] = self.at[k];
         // Where the corner has no mass, or nothing can be seen beside so large a height, take the axes
@@ -337,15 +370,19 @@ impl Here {
         surface: &mut impl Surface,
         probe: &mut [f64],
         k: usize,
+        mut known: Option<(f64, f64)>,
     ) -> Option<(f64, f64)> {
         let (mut longer, mut shorter) = (0, 0);
         loop {
             let h = self.steps[k];
-            probe[k] = self.at[k] + h;
-            let up = clean(surface.height(probe));
-            probe[k] = self.at[k] - h;
-            let down = clean(surface.height(probe));
-            probe[k] = self.at[k];
+            let (up, down) = known.take().unwrap_or_else(|| {
+                probe[k] = self.at[k] + h;
+                let up = clean(surface.height(probe));
+                probe[k] = self.at[k] - h;
+                let down = clean(surface.height(probe));
+                probe[k] = self.at[k];
+                (up, down)
+            });
             let lost = up == f64::NEG_INFINITY || down == f64::NEG_INFINITY;
             let change = (up - self.height).abs() + (down - self.height).abs();
             // Beside a height this large nothing can be seen of the axis: leave it for later.

@@ -245,6 +245,21 @@ impl<T: Target> Surface for Slope<'_, T> {
             .log_density_in(self.cache, &self.y, self.scratch)
     }
 
+    fn heights(&mut self, us: &[f64], out: &mut [f64]) -> bool {
+        if !self.target.is_vectorised() {
+            return false;
+        }
+        let dim = self.y.len();
+        let mut ys = vec![0.0; us.len()];
+        for (u, y) in us.chunks_exact(dim).zip(ys.chunks_exact_mut(dim)) {
+            self.frame.to_y(u, y);
+        }
+        self.evaluations += out.len() as u64;
+        self.target
+            .log_density_batch(self.cache, &ys, out, self.scratch);
+        true
+    }
+
     fn gradient(&mut self, u: &[f64], gradient: &mut [f64]) -> bool {
         self.frame.to_y(u, &mut self.y);
         let mut by_y = vec![0.0; u.len()];

@@ -323,6 +323,10 @@ impl<L: Likelihood> Target for Posterior<L> {
         }
     }
 
+    fn is_vectorised(&self) -> bool {
+        self.likelihood.is_vectorised()
+    }
+
     fn gradient(
         &self,
         cache: &Self::Cache,
@@ -431,9 +435,12 @@ impl<L: Likelihood> Model for Posterior<L> {
             }
         }
         Err(failure.unwrap_or_else(|| {
+            let starts = match self.start {
+                Some(_) => "starts that were given",
+                None => "draws from the priors",
+            };
             format!(
-                "none of {TRIES} draws from the priors has positive density: look at the priors, or at a \
-                 likelihood that answers -inf"
+                "none of {TRIES} {starts} has positive density: look at them, or at a likelihood that answers -inf"
             )
             .into()
         }))

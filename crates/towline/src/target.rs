@@ -92,6 +92,12 @@ pub trait Target {
         }
     }
 
+    /// Whether [`log_density_batch`](Self::log_density_batch) is cheaper than as many single evaluations: searches for
+    /// modes then take their differences by it.
+    fn is_vectorised(&self) -> bool {
+        false
+    }
+
     /// The log density and, in `gradient`, its gradient in y; `None` (the default) where the
     /// target has no gradients.
     fn gradient(
@@ -193,6 +199,10 @@ impl<T: Target + ?Sized> Target for &T {
         scratch: &mut Scratch,
     ) {
         (**self).log_density_batch(cache, ys, out, scratch);
+    }
+
+    fn is_vectorised(&self) -> bool {
+        (**self).is_vectorised()
     }
 
     fn gradient(

@@ -98,6 +98,10 @@ impl<T: Target<Cache: Sync> + Sync> Target for Threaded<T> {
         self.target.log_density_in(cache, y, scratch)
     }
 
+    fn is_vectorised(&self) -> bool {
+        self.target.is_vectorised()
+    }
+
     fn gradient(
         &self,
         cache: &Self::Cache,

@@ -28,6 +28,11 @@ pub trait Likelihood {
         }
     }
 
+    /// Whether [`log_likelihood_batch`](Self::log_likelihood_batch) is cheaper than as many single evaluations.
+    fn is_vectorised(&self) -> bool {
+        false
+    }
+
     /// The log likelihood and its gradient in the fast parameters; `None` (the default) where there is none.
     fn gradient(&self, cache: &Self::Cache, fast: &[f64], gradient: &mut [f64]) -> Option<f64> {
         let _ = (cache, fast, gradient);

@@ -228,3 +228,107 @@ fn names_and_starts_that_cannot_be_are_refused() {
     assert!(said.to_string().contains("positive density"), "{said}");
     assert!(posterior.locate(&[f64::NAN]).is_err());
 }
+
+/// A likelihood with a batch of its own, which counts how many points came by it.
+struct Vectorised {
+    by_batch: std::sync::atomic::AtomicUsize,
+    on: bool,
+}
+
+impl Likelihood for Vectorised {
+    type Cache = f64;
+
+    fn prepare(&self, slow: &[f64]) -> Result<Option<f64>, ModelError> {
+        Ok(Some(slow[0]))
+    }
+
+    fn log_likelihood(&self, x: &f64, fast: &[f64]) -> f64 {
+        -0.5 * ((fast[0] - x).powi(2) + (fast[1] - fast[0]).powi(2) * (1.0 + x * x))
+    }
+
+    fn log_likelihood_batch(&self, x: &f64, fasts: &[f64], out: &mut [f64]) {
+        let count = &self.by_batch;
+        count.fetch_add(out.len(), std::sync::atomic::Ordering::Relaxed);
+        for (fast, out) in fasts.chunks_exact(2).zip(out) {
+            *out = self.log_likelihood(x, fast);
+        }
+    }
+
+    fn is_vectorised(&self) -> bool {
+        self.on
+    }
+}
+
+fn vectorised(on: bool) -> Posterior<Vectorised> {
+    let parameters = vec![
+        Parameter::slow("x", prior("normal(0, 1)")),
+        Parameter::fast("a", prior("normal(0, 2)")),
+        Parameter::fast("b", prior("uniform(-5, 5)")),
+    ];
+    let by_batch = std::sync::atomic::AtomicUsize::new(0);
+    Posterior::new(parameters, Vectorised { by_batch, on }).unwrap()
+}
+
+#[test]
+fn a_batch_gives_what_single_evaluations_give_also_outside_the_support() {
+    let posterior = vectorised(true);
+    let cache = posterior.prepare(&[0.4]).unwrap().unwrap();
+    let ys = [0.1, 0.2, f64::INFINITY, 0.3, -2.0, 1e3, 0.7, f64::NAN];
+    let (mut out, scratch) = ([0.0; 4], &mut Scratch::default());
+    posterior.log_density_batch(&cache, &ys, &mut out, scratch);
+    for (y, value) in ys.chunks_exact(2).zip(out) {
+        let single = posterior.log_density(&cache, y);
+        assert_eq!(value.to_bits(), single.to_bits(), "{y:?}: {value}");
+    }
+    assert_eq!(out[1], f64::NEG_INFINITY);
+}
+
+#[test]
+fn searches_go_by_batches_where_those_are_cheaper_to_the_same_bits() {
+    let warmed = [true, false].map(|on| {
+        let posterior = vectorised(on);
+        let warmup = Warmup {
+            cost: crate::warmup::Cost::Ratio(100.0),
+            ..Warmup::default()
+        };
+        let mut rng = Rng::stream(3, 0);
+        let (x, y) = posterior.start(&mut rng).unwrap();
+        let warm = warmup.run(&posterior, &x, &y, &mut rng).unwrap();
+        let by_batch = &posterior.likelihood().by_batch;
+        (warm, by_batch.load(std::sync::atomic::Ordering::Relaxed))
+    });
+    let [(with, many), (without, none)] = warmed;
+    assert!(many > 1000 && none == 0, "{many} and {none}");
+    assert_eq!(
+        (with.x, with.y, with.tuning.linear),
+        (without.x, without.y, without.tuning.linear)
+    );
+}
+
+#[test]
+fn a_start_that_is_given_is_taken_and_the_rest_is_drawn() {
+    let posterior = vectorised(false).starting(|_| Ok(vec![Some(0.5), None, Some(-4.0)]));
+    for seed in 0..5 {
+        let (x, y) = posterior.start(&mut Rng::stream(seed, 0)).unwrap();
+        let values = posterior.values_at(&x, &y);
+        assert!((values[0] - 0.5).abs() < 1e-12 && (values[2] + 4.0).abs() < 1e-12);
+        assert!(posterior.values_at(&x, &[])[1].is_nan());
+    }
+    let outside = vectorised(false).starting(|_| Ok(vec![None, None, Some(7.0)]));
+    let said = outside
+        .start(&mut Rng::stream(1, 0))
+        .unwrap_err()
+        .to_string();
+    assert!(said.contains("b = 7 lies outside its support"), "{said}");
+}
+
+#[test]
+fn derived_quantities_have_labels() {
+    let posterior = vectorised(false)
+        .deriving(&["sum"], |_, x, y, out| out[0] = x[0] + y[0])
+        .unwrap()
+        .labelling("sum", r"\Sigma")
+        .unwrap();
+    assert_eq!(posterior.columns()[3].label.as_deref(), Some(r"\Sigma"));
+    assert!(posterior.labelling("a", "A").is_err());
+}

@@ -170,6 +170,10 @@ impl<M: Target, const CLOSE: bool> Target for Guard<'_, M, CLOSE> {
         }
     }
 
+    fn is_vectorised(&self) -> bool {
+        self.model.is_vectorised()
+    }
+
     fn gradient(
         &self,
         cache: &Self::Cache,
