@@ -10,7 +10,7 @@ RUNS = [
     *(["cobaya_paper.py", test, which, "6000"] for test in "12" for which in ("exact", "learned")),
     *(["towline_paper.py", test, which, "20000", "1", ratio] for test in "12" for which in ("plain", "cobaya") for ratio in ("1000", "3")),
 ]
-CMB = [["drag", "700"], ["plain", "900"], ["towline", "400"]]
+CMB = [["drag", "700"], ["plain", "9000"], ["towline", "400"]]
 
 
 def main():

@@ -1,11 +1,15 @@
 """The CMB example: the likelihood at the release's own checks, the emulator, and a short version of the whole."""
 
+import json
 import os
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from towline.cobaya import tuning
+from towline.cobaya.priors import Mapped
 
 ROOT = Path(__file__).parents[3]
 FOLDER = Path(os.environ.get("TOWLINE_CMB_DATA") or ROOT.parent / "shared" / "data" / "cmb_spt3g_eete")
@@ -85,13 +89,29 @@ def test_the_emulator_gives_its_runs_back(emulator, likelihood, runs):
     assert emulator(theory.LOWER - 1e-6) is None
 
 
+def tuning_of_the_reference(path):
+    """A tuning from the posterior's covariance, so that a short run needs no warm-up."""
+    names = theory.COSMOLOGY + spt3g.NUISANCES
+    covariance = np.genfromtxt(FOLDER / "reference_covmat.csv", delimiter=",", skip_header=1)
+    priors = {n: Mapped("Uniform", (a, b)) for n, a, b in zip(theory.COSMOLOGY, theory.LOWER, theory.UPPER)}
+    priors |= {"tau": Mapped("Normal", theory.TAU_PRIOR)} | {n: Mapped("Normal", p) for n, p in spt3g.PRIORS.items()}
+    priors |= {n: Mapped("Uniform", spt3g.CALIBRATION_BOUNDS) for n in spt3g.CALIBRATIONS}
+    centre = [theory.START[n] for n in theory.COSMOLOGY] + list(TYPICAL)
+    made = tuning.from_covariance(covariance, names, priors, theory.COSMOLOGY, spt3g.NUISANCES, centre)
+    path.write_text(json.dumps(made))
+    return str(path)
+
+
 def test_the_example_runs_from_end_to_end_and_goes_on(tmp_path):
     import run as example
 
-    asked = ["--data", str(FOLDER), "--out", str(tmp_path / "cmb"), "--chains", "1", "--warmup", "50", "--parallel", "serial"]
-    example.main([*asked, "--draws", "5", "--no-page"])
-    first = example.main([*asked, "--draws", "12"])
-    assert first.draws_made == 12
+    asked = ["--data", str(FOLDER), "--out", str(tmp_path / "cmb"), "--chains", "2", "--parallel", "serial"]
+    asked += ["--tuning", tuning_of_the_reference(tmp_path / "tuning.json")]
+    example.main([*asked, "--draws", "20", "--no-page"])
+    again = example.main([*asked, "--draws", "60"])
+    assert again.draws_made == 60
+    # Few draws, but they are where the posterior is: within four of its sds, and moving.
+    assert np.abs(again["H0"] - 68.8).max() < 4 * 1.5 and again["H0"].std() > 0.1
     page = (tmp_path / "cmb" / "constraints.html").read_text()
     for words in ("published", "68.8 ± 1.5", "H₀", "data:image/png"):
         assert words in page

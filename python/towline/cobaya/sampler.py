@@ -230,13 +230,17 @@ class Towline(CovmatSampler):
         with mpi.ProcessState(self) as state:
             self._state = state
             self.engine_run = self._resume(folder) if resuming else self._begin(folder)
+            # The run's directory lives as long as the run, which may outlive this object.
+            self.engine_run._temporary = self._scratch
             self._finish()
 
     def _folder(self):
+        self._scratch = None
         if self.output:
             return self.run_directory
-        # Without output there is nothing to resume; a run directory is needed all the same, as long as this object lives.
-        self._scratch = tempfile.TemporaryDirectory(prefix="towline-") if mpi.is_main_process() else None
+        # Without output there is nothing to resume; a run directory is needed all the same.
+        if mpi.is_main_process():
+            self._scratch = tempfile.TemporaryDirectory(prefix="towline-")
         name = mpi.share_mpi(self._scratch.name if self._scratch else None)
         return os.path.join(name, "run")
 
