@@ -13,7 +13,8 @@ import matplotlib.pyplot as plt
 from spt3g import BINS, NUISANCES, SPECTRA
 from theory import COSMOLOGY
 
-# Dutcher et al. 2021: H0 and sigma8 as in the abstract, the others as in the table of SPT-3G alone.
+# Dutcher et al. 2021, SPT-3G alone: H0 and sigma8 as in the abstract; the others from notes made from memory, not read again in
+# the paper's table.
 PUBLISHED = {
     "ombh2": (0.02242, 0.00033),
     "omch2": (0.1150, 0.0037),
