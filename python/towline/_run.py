@@ -164,7 +164,7 @@ class Run:
         return pandas.DataFrame({**frame, **{name: values.ravel() for name, values in self.draws.items()}})
 
     def predict(self, data: Any, level: float = 0.95, draws: int = 400) -> Any:
-        """Predictions at new rows, for runs of `towline.gp`, `towline.glmm` and `towline fit`; see `Fit.predict`."""
+        """Predictions at new rows, for runs of `towline.gp`, `towline.glmm` and `towline fit`."""
         from ._fit import predict
 
         return predict(self.path, data, level, draws)
