@@ -3,7 +3,7 @@
 usage: scaling.py TOWLINE [--out FILE.csv] [--dense N …] [--sparse N …]
 
 Data are simulated here (and are called so). Dense: Poisson counts at N places with an exponential covariance, in a square that
-grows with N, so that places are as near each other. Sparse: N groups of four Poisson counts each. A fit of one chain is made
+grows with N, so that places are as near each other. Sparse: N groups of four Poisson counts each. A fit of two chains is made
 with a warm-up of fixed length, then gone on with; time per draw is the CPU time of going on, less that of a resume that makes hardly any draws.
 """
 import argparse
@@ -18,8 +18,8 @@ import sys
 import tempfile
 import time
 
-WARMUP = 200
-FIRST, MORE = 20, 400
+CHAINS, WARMUP = 2, 400
+FIRST, MORE = 20, 800
 
 
 def poisson(rng, mean):
@@ -87,17 +87,17 @@ def measure(towline, kind, n, work):
     data, run = work / f"{kind}-{n}.csv", work / f"{kind}-{n}"
     flags = {"dense": dense, "sparse": sparse}[kind](n, data, random.Random(n))
     few = ["--thin-latents", "1000", "--quiet"]
-    sampling = ["--chains", "1", "--warmup", WARMUP, "--draws", FIRST, "--threads", "1", *few]
+    sampling = ["--chains", CHAINS, "--warmup", WARMUP, "--draws", FIRST, "--threads", "1", *few]
     warm, _ = cost([towline, "fit", "--data", data, *flags, "--out", run, *sampling])
     start, _ = cost([towline, "resume", run, "--draws", FIRST + 1, "--quiet"])
     going, memory = cost([towline, "resume", run, "--draws", FIRST + 1 + MORE, "--quiet"])
     summary = json.loads(subprocess.run([towline, "summary", run, "--json"], check=True, capture_output=True).stdout)
     slow = [p for p in summary["parameters"] if p["name"].startswith(("gp_", "sd_"))]
-    act = (FIRST + 1 + MORE) / min(p["ess_bulk"] for p in slow)
+    act = CHAINS * (FIRST + 1 + MORE) / min(p["ess_bulk"] for p in slow)
     return {
         "kind": kind,
         "n": n,
-        "seconds_per_draw": max(going - start, 1e-9) / MORE,
+        "seconds_per_draw": max(going - start, 1e-9) / (CHAINS * MORE),
         "autocorrelation_time": act,
         "warmup_seconds": warm,
         "megabytes": memory,

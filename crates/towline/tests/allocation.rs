@@ -174,6 +174,9 @@ fn fast_moves_at_fixed_x_allocate_nothing() {
     }
 }
 
+/// The coordinates of the fast parameters below: an angle is a point in the plane.
+const FAST: usize = 5;
+
 /// Parameters of every kind: free, above zero, between bounds, and an angle.
 fn posterior() -> impl Target {
     let prior = |text: &str| text.parse().unwrap();
@@ -193,17 +196,17 @@ fn posterior() -> impl Target {
 
 #[test]
 fn a_posterior_of_named_parameters_allocates_nothing_in_its_fast_stage() {
-    for (name, inner) in moves(4).into_iter().filter(|m| m.0 != "HMC") {
+    for (name, inner) in moves(FAST).into_iter().filter(|m| m.0 != "HMC") {
         let fast_only = FastOnly::new(inner.clone(), 50);
-        let count = allocations_of(posterior(), fast_only, 4, 20);
+        let count = allocations_of(posterior(), fast_only, FAST, 20);
         assert_eq!(count, 0, "{name}");
         let drag = |n| {
             let proposal = SlowProposal::random_walk(&[0.5]).unwrap();
             Drag::new(n, proposal, inner.clone()).unwrap()
         };
         let (short, long) = (
-            allocations_of(posterior(), drag(2), 4, 100),
-            allocations_of(posterior(), drag(200), 4, 100),
+            allocations_of(posterior(), drag(2), FAST, 100),
+            allocations_of(posterior(), drag(200), FAST, 100),
         );
         assert_eq!(short, long, "{name}");
     }
