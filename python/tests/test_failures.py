@@ -303,7 +303,10 @@ run = towline.sample(models.line(), chains=2, draws=10**8, warmup=150, cost_rati
 print(run.ended, run.draws_made)
 """
     )
-    process = subprocess.Popen([sys.executable, script], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # A shell has what it runs in the background ignore Ctrl-C, and Python leaves it so: as a terminal would have it, then.
+    command = [sys.executable, "-c", "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"]
+    command += [sys.executable, str(script)]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "begun\n"
     deadline = time.monotonic() + 60
     files = [tmp_path / "run" / f"chain-{k}.f64" for k in range(2)]
