@@ -14,9 +14,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use towline::Model;
 use towline::run::{Ended, Progress, Ranks, Run, Settings};
 use towline::store::RunDir;
-use towline::{Column, Model};
 
 /// A model of whatever type, as something that can be sampled, by this process or by several.
 pub trait Sample {
@@ -40,9 +40,6 @@ pub trait Sample {
         stop: Arc<AtomicBool>,
         see: &mut dyn FnMut(&Progress),
     ) -> Result<Ended, towline::Error>;
-
-    /// What is reported of each draw.
-    fn columns(&self) -> Vec<Column>;
 }
 
 /// What may be changed when a run goes on.
@@ -113,10 +110,6 @@ impl<M: Model + Send + Sync + 'static> Sample for Sampled<M> {
             .time_limit(changes.time_limit)
             .checkpoint_every(changes.checkpoint_every)
             .go_among(ranks, stop, see)
-    }
-
-    fn columns(&self) -> Vec<Column> {
-        self.0.columns()
     }
 }
 
