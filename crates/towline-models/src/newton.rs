@@ -59,6 +59,9 @@ const MOST_HALVINGS: usize = 40;
 const CLOSE: f64 = 1e-10;
 /// A step with an old factorisation must shorten the next to less than this, squared, for another to be worth trying.
 const SHRINKS: f64 = 0.09;
+/// Where the height does not rise any more along a step whose squared length, in standard deviations, is below this, its own
+/// rounding is to blame: large counts make it a small difference of large numbers.
+const NEAR: f64 = 1e-6;
 /// Rounding of the height, relative to its size: what a climb may lose by it.
 const ROUNDING: f64 = 1e-13;
 
@@ -187,7 +190,9 @@ pub(crate) fn frame<S: System>(
                 length *= 0.5;
             }
             if !climbed {
-                return None;
+                // So near the top that rounding hides the slope: this is it.
+                converged = squared < NEAR;
+                break 'search;
             }
             for (v, d) in y.iter_mut().zip(&direction) {
                 *v += length * d;

@@ -102,8 +102,7 @@ impl Tuning {
         let walk = SlowProposal::RandomWalk(self.slow.scaled(self.scale));
         if !self.centre.is_empty() {
             if let (Some(surrogate), true) = (&self.surrogate, self.shares[0] > 0.0) {
-                let learned = SlowProposal::Surrogate(Box::new(surrogate.clone()));
-                parts.push((self.shares[0], self.drag(&self.main, learned)?.into()));
+                parts.push((self.shares[0], self.learned_drag(surrogate)?));
             }
             if self.shares[1] > 0.0 {
                 parts.push((self.shares[1], self.drag(&self.main, walk.clone())?.into()));
@@ -119,8 +118,7 @@ impl Tuning {
             _ => cycle.push(Kernel::Mix(parts)),
         }
         if self.linear.fast_dim() > 0 && self.extra > 0 {
-            let extra = FastOnly::new(self.main.inner.clone(), self.extra);
-            cycle.push(Kernel::FastOnly(extra.in_frame(self.rule(self.main.frame))));
+            cycle.push(self.extra_moves());
         }
         match cycle.len() {
             1 => Ok(cycle.remove(0)),
@@ -135,6 +133,18 @@ impl Tuning {
         let p = self.centre.len();
         let sds: Vec<f64> = (0..p).map(|k| covariance[k * p + k].sqrt()).collect();
         FrameHealth::new(&self.centre, &sds)
+    }
+
+    /// The main drag with a learned proposal.
+    pub(crate) fn learned_drag(&self, surrogate: &Surrogate) -> Result<Kernel, Error> {
+        let learned = SlowProposal::Surrogate(Box::new(surrogate.clone()));
+        Ok(self.drag(&self.main, learned)?.into())
+    }
+
+    /// The fast-only moves after every slow one.
+    pub(crate) fn extra_moves(&self) -> Kernel {
+        let extra = FastOnly::new(self.main.inner.clone(), self.extra);
+        Kernel::FastOnly(extra.in_frame(self.rule(self.main.frame)))
     }
 
     /// One drag with these settings.

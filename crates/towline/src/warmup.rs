@@ -8,9 +8,11 @@
 mod moments;
 mod persistence;
 mod scales;
+mod settle;
 mod start;
 #[cfg(test)]
 mod tests;
+mod tilt;
 mod trials;
 mod walker;
 
@@ -23,7 +25,7 @@ use crate::health::{AilmentKind, FrameHealth};
 use crate::info::Info;
 use crate::laplace::Curvature;
 use crate::rng::Rng;
-use crate::surrogate::{Surrogate, Visit};
+use crate::surrogate::Visit;
 use crate::target::Target;
 use crate::tuning::{FrameKind, Setting, Tuning};
 use moments::{Moments, shrunk};
@@ -82,6 +84,7 @@ pub struct Warming {
     spent: Info,
     visits: Vec<Visit>,
     modes: Vec<Mode>,
+    crossings: Vec<tilt::Crossing>,
     health: FrameHealth,
 }
 
@@ -117,6 +120,8 @@ impl Warming {
 /// and a surrogate have to be learned. Six slow variables make 1,300.
 const SLOW_BASE: usize = 400;
 const SLOW_EACH: usize = 150;
+/// Every so many steps of the last window are made with the whole kernel, the others with the learned proposal that they teach.
+const SAFE_EVERY: usize = 5;
 /// The shares of the search, of the two windows that learn, of the trials and of the last window.
 const SEARCH: f64 = 0.3;
 const WINDOWS: [f64; 2] = [0.12, 0.2];
@@ -202,6 +207,7 @@ impl Warmup {
             rng,
             spent: found.spent,
             modes: modes_of(&found.visits),
+            crossings: Vec::new(),
             visits: found.visits.into_iter().filter_map(learned).collect(),
         })
     }
@@ -221,7 +227,7 @@ impl Warmup {
         let (mut walker, mut tuning, mut rng) = Walker::new(target, warming)?;
         let (tuned, rng_mut) = (&mut tuning, &mut rng);
         if stage == 1 && tuned.main.frame == FrameKind::Own {
-            walker.scatter(&tuned.rule(FrameKind::Own), rng_mut);
+            settle::settle(&mut walker, tuned, rng_mut, exchange)?;
         }
         match stage {
             1 if p == 0 => {
@@ -462,14 +468,28 @@ fn last_window<T: Target>(
     exchange: &mut impl Exchange,
 ) -> Result<(), Error> {
     let kernel = tuning.kernel()?;
-    for _ in 0..steps {
-        walker.step(&kernel, rng)?;
-    }
-    if tuning.shares[0] > 0.0 {
-        let visits = walker.pooled_visits(exchange)?;
-        if let Some(surrogate) = Surrogate::fit(&visits, &tuning.centre, &tuning.slow) {
-            tuning.surrogate = Some(surrogate);
+    match &tuning.surrogate {
+        Some(surrogate) if walker.y().len() > start::MOST_FAST => {
+            let (learned, extra) = (tuning.learned_drag(surrogate)?, tuning.extra_moves());
+            for step in 0..steps {
+                if step % SAFE_EVERY == 0 {
+                    walker.step(&kernel, rng)?;
+                } else {
+                    walker.cross(surrogate, &learned, rng)?;
+                    walker.step(&extra, rng)?;
+                }
+            }
         }
+        _ => {
+            for _ in 0..steps {
+                walker.step(&kernel, rng)?;
+            }
+        }
+    }
+    if tuning.shares[0] > 0.0
+        && let Some(surrogate) = walker.surrogate(tuning, exchange)?
+    {
+        tuning.surrogate = Some(surrogate);
     }
     let mut health = tuning.frame_health();
     for theirs in exchange.gather(&walker.health.numbers())? {

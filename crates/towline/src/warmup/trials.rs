@@ -1,5 +1,7 @@
 //! Short trials that choose the inner move, the frame, n and the slow proposal: effective draws per cost.
 
+use super::settle::{quarter_turn, usual_step};
+use super::tilt::Crossing;
 use super::walker::{Comparison, Walker};
 use super::{Cost, persistence, start};
 use crate::error::Error;
@@ -26,6 +28,8 @@ const LINEAR_MARGIN: f64 = 1.5;
 /// After this share of the rounds, settings worth less than this share of the best are tried no more.
 const FIRST_ROUNDS: f64 = 0.35;
 const HOPELESS: f64 = 0.4;
+/// Long before that, after so many rounds, those go that cost too much even if every step were accepted.
+const PRICING_ROUNDS: usize = 4;
 /// A learned proposal must be this much better than the random walk to be worth its risk.
 const LEARNED_MARGIN: f64 = 1.1;
 /// What a random walk's effective draws per step cannot exceed, for one slow variable; short trials may say more.
@@ -38,6 +42,8 @@ const OWN_WITH_LEARNED: [f64; 3] = [0.85, 0.12, 0.03];
 const OWN_WITHOUT_LEARNED: [f64; 3] = [0.0, 0.95, 0.05];
 /// Shares of the best inner move, of a random walk and of slices along coordinates.
 const INNER_SHARES: [f64; 3] = [0.6, 0.2, 0.2];
+/// The share of slices beside a move of fixed size in a target's own frame.
+const OWN_SLICES: f64 = 0.1;
 /// Trials within this share of the best are as good: the cheapest of them is taken.
 const WITHIN_NOISE: f64 = 0.97;
 /// A best acceptance below this says that something is wrong, not that the target is hard.
@@ -45,11 +51,12 @@ const HARDLY_ANY: f64 = 0.01;
 /// Drags up to this length are taken instead of shorter ones where they cost at most this much of them.
 const MENDING_N: usize = 4;
 const NEXT_TO_NOTHING: f64 = 1.05;
-/// A quarter turn of a unit oscillator.
-const QUARTER: f64 = std::f64::consts::FRAC_PI_2;
 /// Moves with which an inner move is judged, and the share of a step's cost that fast-only moves may add.
 const INNER_MOVES: usize = 60;
 const EXTRA_SHARE: f64 = 0.25;
+/// Where many variables are fast, so much more is allowed, until y forgets this many times as fast as x.
+const MOST_EXTRA_SHARE: f64 = 1.0;
+const AS_FAST_AS_X: f64 = 1.5;
 
 /// Tries and chooses; everything is pooled, so that all chains choose the same.
 pub(super) fn choose<T: Target>(
@@ -83,7 +90,7 @@ pub(super) fn choose<T: Target>(
 
     let settings = ladder(tuning, &frames, d);
     let rounds = (budget / 4).max(20);
-    let mut trials = compare(walker, tuning, &settings, cost, rounds, rng, exchange)?;
+    let (mut trials, crossings) = compare(walker, tuning, &settings, cost, rounds, rng, exchange)?;
     check_linear(walker, tuning, &mut trials, rounds, rng, exchange)?;
     let Some(winner) = preferred(&trials) else {
         return Ok(());
@@ -110,6 +117,14 @@ pub(super) fn choose<T: Target>(
     } else {
         WITHOUT_LEARNED
     };
+    if d > start::MOST_FAST {
+        let same = |setting: &Setting| (setting.frame, setting.n) == (winner.frame, winner.n);
+        let of_winner = settings
+            .iter()
+            .position(same)
+            .map(|k| crossings[k].iter().cloned());
+        walker.crossings.extend(of_winner.into_iter().flatten());
+    }
     learned_proposal(walker, tuning, &winner, cost, budget / 2, rng, exchange)?;
     if d > 0 {
         if winner.n == 1 && winner.frame == FrameKind::Linear {
@@ -117,15 +132,23 @@ pub(super) fn choose<T: Target>(
                 "fast evaluations are not cheap enough here for dragging to pay: slow moves carry y along the linear frame without inner moves".into(),
             );
         }
-        let allowed = (EXTRA_SHARE * winner.cost / inner_cost.max(1e-300)).floor();
-        // Slices go along one coordinate at a time, so each coordinate should get its turn.
-        let turns = if d > start::MOST_FAST {
-            0.0
+        let steps_for = |share: f64| (share * winner.cost / inner_cost.max(1e-300)).floor();
+        let worth = inner_worth.max(1e-3);
+        let extra = if d > start::MOST_FAST {
+            // Fixed effects are among the fast variables, and users look at them as at x.
+            let learned = tuning.trials.last().filter(|_| tuning.surrogate.is_some());
+            let x = learned.unwrap_or(&winner).effective;
+            let balanced = (AS_FAST_AS_X * x / worth).ceil();
+            let allowed = balanced
+                .min(steps_for(MOST_EXTRA_SHARE))
+                .max(steps_for(EXTRA_SHARE));
+            (2.0 / worth).ceil().min(allowed)
         } else {
-            2.0 * d as f64
+            // Slices go along one coordinate at a time, so each coordinate should get its turn.
+            let turns = 2.0 * d as f64;
+            (2.0 / worth).max(turns).ceil().min(steps_for(EXTRA_SHARE))
         };
-        let wanted = (2.0 / inner_worth.max(1e-3)).max(turns).ceil();
-        tuning.extra = wanted.min(allowed).clamp(1.0, 1000.0) as usize;
+        tuning.extra = extra.clamp(1.0, 1000.0) as usize;
     }
     Ok(())
 }
@@ -221,7 +244,7 @@ fn mending(trials: &[Trial], winner: Trial) -> Trial {
     }
 }
 
-/// Every setting on the same proposals, so that what differs is the setting and not the luck.
+/// Every setting on the same proposals, so that what differs is the setting and not the luck; and what each crossed.
 fn compare<T: Target>(
     walker: &mut Walker<'_, T>,
     tuning: &Tuning,
@@ -230,7 +253,7 @@ fn compare<T: Target>(
     rounds: usize,
     rng: &mut Rng,
     exchange: &mut impl Exchange,
-) -> Result<Vec<Trial>, Error> {
+) -> Result<(Vec<Trial>, Vec<Vec<Crossing>>), Error> {
     let p = walker.x().len() as f64;
     let walk = SlowProposal::RandomWalk(tuning.slow.scaled(tuning.scale));
     let drags: Vec<_> = settings
@@ -240,11 +263,17 @@ fn compare<T: Target>(
     let kernel = tuning.kernel()?;
     let first = (FIRST_ROUNDS * rounds as f64).ceil() as usize;
     let mut sums = Sums::new(drags.len());
+    let mut crossings = vec![Vec::new(); drags.len()];
     let mut alive: Vec<usize> = (0..drags.len()).collect();
     for round in 0..rounds {
+        if round == PRICING_ROUNDS.min(first) {
+            sums.pool(exchange)?;
+            alive = sums.affordable(settings, cost);
+        }
         if round == first {
             sums.pool(exchange)?;
-            alive = sums.worth_more_rounds(settings, cost);
+            let promising = sums.worth_more_rounds(settings, cost);
+            alive.retain(|k| promising.contains(k));
         }
         walker.step(&kernel, rng)?;
         let from = walker.x().to_vec();
@@ -259,19 +288,26 @@ fn compare<T: Target>(
         tuning.slow.solve(&mut way);
         let length = way.iter().map(|w| w * w).sum::<f64>() / p;
         sums.note(&alive, length, comparison.as_ref());
+        for (&k, (info, _)) in alive.iter().zip(comparison.iter().flat_map(|c| &c.tried)) {
+            crossings[k].push(Crossing {
+                from: from.clone(),
+                to: walker.proposed().to_vec(),
+                log_ratio: info.log_ratio,
+                acceptance: info.log_ratio.min(0.0).exp(),
+            });
+        }
     }
     sums.pool(exchange)?;
-    Ok((0..settings.len())
-        .map(|k| sums.trial(k, &settings[k], cost))
-        .collect())
+    let trials = (0..settings.len()).map(|k| sums.trial(k, &settings[k], cost));
+    Ok((trials.collect(), crossings))
 }
 
 /// What the rounds of a comparison add up to, over all chains once pooled.
 struct Sums {
     /// For each setting: rounds, jump, acceptance, fast evaluations, seconds.
     each: Vec<f64>,
-    /// Rounds, and seconds of the slow computation.
-    slow: [f64; 2],
+    /// Rounds, seconds of the slow computation, and squared lengths of the proposed steps.
+    slow: [f64; 3],
     pooled: Vec<f64>,
 }
 
@@ -279,7 +315,7 @@ impl Sums {
     fn new(settings: usize) -> Self {
         Self {
             each: vec![0.0; 5 * settings],
-            slow: [0.0; 2],
+            slow: [0.0; 3],
             pooled: Vec::new(),
         }
     }
@@ -300,6 +336,7 @@ impl Sums {
             }
         }
         self.slow[1] += comparison.map_or(0.0, |c| c.slow_seconds);
+        self.slow[2] += length;
     }
 
     fn pool(&mut self, exchange: &mut impl Exchange) -> Result<(), Error> {
@@ -329,6 +366,25 @@ impl Sums {
             cost: step.max(1e-12),
             acceptance: of(2),
         }
+    }
+
+    /// The settings that would be worth more rounds if all their steps were accepted, and the cheapest drag in the linear frame.
+    ///
+    /// They are measured by searched frames: a step in the linear frame is so cheap that a single accepted one would
+    /// make everything else look dear.
+    fn affordable(&self, settings: &[Setting], cost: Cost) -> Vec<usize> {
+        let slow = &self.pooled[self.each.len()..];
+        let ceiling = effective(slow[2] / slow[0].max(1.0));
+        let linear = |k: usize| settings[k].frame == FrameKind::Linear;
+        let trial = |k: usize| self.trial(k, &settings[k], cost);
+        let most = (0..settings.len())
+            .filter(|&k| !linear(k))
+            .map(|k| trial(k).worth())
+            .fold(0.0, f64::max);
+        let safe = (0..settings.len()).find(|&k| linear(k) && settings[k].n > 1);
+        (0..settings.len())
+            .filter(|&k| ceiling / trial(k).cost >= HOPELESS * most || Some(k) == safe)
+            .collect()
     }
 
     /// The settings that may still turn out to be the best, and the best in the linear frame.
@@ -364,17 +420,11 @@ fn learned_proposal<T: Target>(
     rng: &mut Rng,
     exchange: &mut impl Exchange,
 ) -> Result<(), Error> {
-    // Pooled first: every chain has to take part in every exchange.
-    let visits = walker.pooled_visits(exchange)?;
-    if visits.is_empty() {
-        return Ok(());
-    }
-    let Some(surrogate) = Surrogate::fit(&visits, &tuning.centre, &tuning.slow) else {
+    // The same in every chain: all take part in every exchange.
+    let Some(surrogate) = walker.surrogate(tuning, exchange)? else {
         return Ok(());
     };
-    let proposal = SlowProposal::Surrogate(Box::new(surrogate.clone()));
-    let kernel = tuning.drag(&tuning.main, proposal)?.into();
-    let trial = attempt(walker, tuning, &kernel, cost, steps, rng, exchange)?;
+    let trial = attempt(walker, tuning, &surrogate, cost, steps, rng, exchange)?;
     let p = tuning.centre.len().max(1) as f64;
     let walk = winner.effective.min(WALK_CEILING / p) / winner.cost;
     if trial.worth() > LEARNED_MARGIN * walk {
@@ -393,20 +443,26 @@ fn learned_proposal<T: Target>(
 fn attempt<T: Target>(
     walker: &mut Walker<'_, T>,
     tuning: &Tuning,
-    kernel: &Kernel,
+    surrogate: &Surrogate,
     cost: Cost,
     steps: usize,
     rng: &mut Rng,
     exchange: &mut impl Exchange,
 ) -> Result<Trial, Error> {
-    let (mut acceptance, mut evaluations) = (0.0, 0.0);
-    let begun = Instant::now();
+    let drag = tuning.learned_drag(surrogate)?;
+    let between = tuning.extra_moves();
+    let (mut acceptance, mut evaluations, mut seconds) = (0.0, 0.0, 0.0);
     for _ in 0..steps {
-        let taken = walker.step(kernel, rng)?;
+        let begun = Instant::now();
+        let taken = walker.cross(surrogate, &drag, rng)?;
+        seconds += begun.elapsed().as_secs_f64();
         acceptance += taken.acceptance;
         evaluations += spent(&taken.info, cost);
+        // With many variables a drag hardly changes y, and the same y would be judged at every step.
+        if walker.y().len() > start::MOST_FAST {
+            walker.step(&between, rng)?;
+        }
     }
-    let seconds = begun.elapsed().as_secs_f64();
     let cost = match cost {
         Cost::Measured => seconds,
         Cost::Ratio(_) => evaluations,
@@ -435,8 +491,16 @@ fn spent(info: &crate::Info, cost: Cost) -> f64 {
 /// The best move, with others that go where it does not: the fastest moves in a frame rely on tails no heavier
 /// than normal, and may come to heavier ones seldom, which a short trial cannot show.
 ///
-/// Not in a target's own frame: it has many variables, of which such moves change few or all by little, and knows its tails.
+/// In a target's own frame, which has many variables and knows its tails, these would change few or all by little. There moves of
+/// a fixed size are all refused from where the target's energy is untypical, and slices, which find their size, go on.
 fn robust(best: FastMove, d: usize, frame: FrameKind) -> Result<FastMove, Error> {
+    let slices = FastMove::EllipticalSlice(EllipticalSlice);
+    if frame == FrameKind::Own && best != slices {
+        return Ok(FastMove::Mixture(vec![
+            (1.0 - OWN_SLICES, best),
+            (OWN_SLICES, slices),
+        ]));
+    }
     if frame == FrameKind::Own || d > start::MOST_FAST {
         return Ok(best);
     }
@@ -467,7 +531,9 @@ fn inner<T: Target>(
     let d = walker.y().len();
     let rule = tuning.rule(frame);
     let mut best: Option<(FastMove, f64, f64)> = None;
-    for candidate in inner_moves(walker, d)? {
+    // What y settled with, in the same frame.
+    let settled = (frame == tuning.main.frame).then(|| tuning.main.inner.clone());
+    for candidate in inner_moves(walker, settled)? {
         let kernel = Kernel::FastOnly(FastOnly::new(candidate.clone(), 1).in_frame(rule.clone()));
         let (mut jump, mut evaluations, mut accepted) = (0.0, 0.0, 0.0);
         let mut before = walker.z(&rule);
@@ -514,7 +580,11 @@ fn unsticking(acceptance: f64) -> f64 {
 }
 
 /// The moves worth trying where z is nearly standard normal.
-fn inner_moves<T: Target>(walker: &mut Walker<'_, T>, d: usize) -> Result<Vec<FastMove>, Error> {
+fn inner_moves<T: Target>(
+    walker: &mut Walker<'_, T>,
+    settled: Option<FastMove>,
+) -> Result<Vec<FastMove>, Error> {
+    let d = walker.y().len();
     let mut moves = vec![
         FastMove::CrankNicolson(CrankNicolson::new(1.0)),
         FastMove::CrankNicolson(CrankNicolson::new(0.6)),
@@ -525,17 +595,12 @@ fn inner_moves<T: Target>(walker: &mut Walker<'_, T>, d: usize) -> Result<Vec<Fa
     moves.push(FastMove::RandomWalk(RandomWalk::new(walk)));
     if walker.has_gradient() {
         // A quarter of a turn makes z independent of where it was; one step alone is Langevin's.
-        let size = 1.2 / (d as f64).powf(1.0 / 6.0);
+        let size = usual_step(d);
         moves.push(FastMove::Hmc(Hmc::new(size, 1, unit(1.0, d)?)));
         for share in [1.0, 0.5] {
-            let leapfrogs = (QUARTER / (share * size)).ceil();
-            let step = QUARTER / leapfrogs;
-            moves.push(FastMove::Hmc(Hmc::new(
-                step,
-                leapfrogs as usize,
-                unit(1.0, d)?,
-            )));
+            moves.push(quarter_turn(share * size, d)?);
         }
+        moves.extend(settled.filter(|inner| matches!(inner, FastMove::Hmc(_))));
     }
     Ok(moves)
 }

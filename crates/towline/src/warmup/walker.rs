@@ -1,6 +1,7 @@
 //! A chain in warm-up: it may change its kernel at every step, and notes where it has been.
 
-use super::{Warming, learned, modes_of};
+use super::tilt::{self, Crossing};
+use super::{Warming, learned, modes_of, start};
 use crate::anchors::Mode;
 use crate::error::Error;
 use crate::exchange::Exchange;
@@ -10,7 +11,7 @@ use crate::kernel::{Drag, Kernel, Proposed};
 use crate::proposal::SlowProposal;
 use crate::rng::Rng;
 use crate::state::{State, Workspace, evaluate, prepare};
-use crate::surrogate::Visit;
+use crate::surrogate::{Surrogate, Visit};
 use crate::target::Target;
 use crate::tuning::Tuning;
 use std::time::Instant;
@@ -22,6 +23,7 @@ pub(super) struct Walker<'a, T: Target> {
     spent: Info,
     visits: Vec<Visit>,
     modes: Vec<Mode>,
+    pub crossings: Vec<Crossing>,
     pub health: FrameHealth,
 }
 
@@ -48,6 +50,7 @@ impl<'a, T: Target> Walker<'a, T> {
             mut spent,
             visits,
             modes,
+            crossings,
             health,
             tuning,
             rng,
@@ -64,6 +67,7 @@ impl<'a, T: Target> Walker<'a, T> {
             spent,
             visits,
             modes,
+            crossings,
             health,
         };
         Ok((walker, tuning, rng))
@@ -80,6 +84,7 @@ impl<'a, T: Target> Walker<'a, T> {
             spent: self.spent,
             visits: self.visits,
             modes: self.modes,
+            crossings: self.crossings,
             health: self.health,
         }
     }
@@ -120,21 +125,25 @@ impl<'a, T: Target> Walker<'a, T> {
 
     /// Leaves the mode for a typical place of the conditional, as its frame has it: with many fast variables moves that are
     /// tuned to typical places would not be accepted at the mode, where none of them ever is.
-    pub fn scatter(&mut self, rule: &crate::FrameRule, rng: &mut Rng) {
+    ///
+    /// Answers whether it did: where no frame was found, or the place has no mass, the mode will have to do.
+    pub fn scatter(&mut self, rule: &crate::FrameRule, rng: &mut Rng) -> bool {
         let mut info = Info::default();
         rule.place(self.target, &mut self.state.slow, &mut self.work, &mut info);
+        let found = info.frame_failures == 0;
         let z: Vec<f64> = self.state.y.iter().map(|_| rng.normal()).collect();
         let mut y = z.clone();
         rule.of(&self.state.slow).to_y(&z, &mut y);
         info.fast_evaluations += 1;
         self.spent += info;
         let buffers = &mut self.work.buffers;
-        // A place without mass, or worse: the mode will have to do.
-        if let Ok(value) = evaluate(self.target, &self.state.slow, &y, buffers)
-            && value > f64::NEG_INFINITY
-        {
-            self.state.y = y;
-            self.state.log_density = value;
+        match evaluate(self.target, &self.state.slow, &y, buffers) {
+            Ok(value) if found && value > f64::NEG_INFINITY => {
+                self.state.y = y;
+                self.state.log_density = value;
+                true
+            }
+            _ => false,
         }
     }
 
@@ -152,6 +161,40 @@ impl<'a, T: Target> Walker<'a, T> {
             info,
             acceptance: info.log_ratio.min(0.0).exp(),
         })
+    }
+
+    /// One step with a learned proposal, noted as a crossing where many variables are fast: few leave Laplace's estimate
+    /// nothing to miss.
+    pub fn cross(
+        &mut self,
+        surrogate: &Surrogate,
+        drag: &Kernel,
+        rng: &mut Rng,
+    ) -> Result<Taken, Error> {
+        let from = self.state.slow.x.clone();
+        let taken = self.step(drag, rng)?;
+        if self.state.y.len() > start::MOST_FAST {
+            let to = self.work.x.clone();
+            let log_s = surrogate.log_density(&from) - surrogate.log_density(&to);
+            self.crossings.push(Crossing {
+                from,
+                to,
+                log_ratio: taken.info.log_ratio - log_s,
+                acceptance: taken.acceptance,
+            });
+        }
+        Ok(taken)
+    }
+
+    /// The surrogate that all chains' visits and crossings give.
+    pub fn surrogate(
+        &self,
+        tuning: &Tuning,
+        exchange: &mut impl Exchange,
+    ) -> Result<Option<Surrogate>, Error> {
+        let visits = self.pooled_visits(exchange)?;
+        let crossings = tilt::pooled(&self.crossings, self.state.slow.x.len(), exchange)?;
+        Ok(tilt::fit(&visits, &crossings, &tuning.centre, &tuning.slow))
     }
 
     /// One proposed x*, and what each of several drags would make of it: the log ratios with what they
