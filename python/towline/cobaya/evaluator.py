@@ -19,6 +19,8 @@ from .priors import mapped
 
 # Caches kept beside those that the engine holds, so that asking again for a place just left is free.
 REMEMBERED = 3
+# Results of a fast component kept at each x: a nested drag holds its medium parameters at two places while faster ones move.
+MEMORIES = 4
 # States per component that Cobaya keeps where everything goes the ordinary way: both ends of a drag, and some.
 ORDINARY_STATES = 12
 
@@ -329,16 +331,19 @@ class Bypass(Evaluator):
         return 0.0 if step.like is None else _scalar(state["logp"])
 
     def _remembering(self, step, cache, inputs, values):
-        """The same, but not again for the values that it had the last time at this x."""
+        """The same, but not again for values that it had lately at this x: both ends of a nested drag, and where it began."""
         key = tuple([values[k] for k in step.watched])
-        known = cache.memo.get(step.place)
-        if known is not None and known[0] == key:
-            if known[2] is not None:
-                step.component._current_state = known[2]
-            return known[1]
+        known = cache.memo.setdefault(step.place, {})
+        if key in known:
+            value, state = known[key]
+            if state is not None:
+                step.component._current_state = state
+            return value
         value = self._value(step, inputs)
         if value is not None:
-            cache.memo[step.place] = (key, value, None if step.direct else step.component._current_state)
+            if len(known) == MEMORIES:
+                del known[next(iter(known))]
+            known[key] = (value, None if step.direct else step.component._current_state)
         return value
 
     # What is reported.

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::exchange::Exchange;
 use crate::factor::Factor;
 use crate::kernel::{FastOnly, Kernel};
-use crate::moves::{CrankNicolson, EllipticalSlice, FastMove, Hmc, RandomWalk, Slice};
+use crate::moves::{CrankNicolson, EllipticalSlice, FastMove, Hmc, NestedDrag, RandomWalk, Slice};
 use crate::proposal::SlowProposal;
 use crate::rng::Rng;
 use crate::surrogate::Surrogate;
@@ -44,6 +44,8 @@ const OWN_WITHOUT_LEARNED: [f64; 3] = [0.0, 0.95, 0.05];
 const INNER_SHARES: [f64; 3] = [0.6, 0.2, 0.2];
 /// The share of slices beside a move of fixed size in a target's own frame.
 const OWN_SLICES: f64 = 0.1;
+/// Intervals of nested drags.
+const NESTED_N: [usize; 2] = [4, 16];
 /// Trials within this share of the best are as good: the cheapest of them is taken.
 const WITHIN_NOISE: f64 = 0.97;
 /// A best acceptance below this says that something is wrong, not that the target is hard.
@@ -501,7 +503,9 @@ fn robust(best: FastMove, d: usize, frame: FrameKind) -> Result<FastMove, Error>
             (OWN_SLICES, slices),
         ]));
     }
-    if frame == FrameKind::Own || d > start::MOST_FAST {
+    // A nested drag moves in as many ways inside, and others would make the medium computation at every step.
+    let nested = matches!(best, FastMove::Nested(_));
+    if frame == FrameKind::Own || d > start::MOST_FAST || nested {
         return Ok(best);
     }
     let [most, walk, slice] = INNER_SHARES;
@@ -533,7 +537,12 @@ fn inner<T: Target>(
     let mut best: Option<(FastMove, f64, f64)> = None;
     // What y settled with, in the same frame.
     let settled = (frame == tuning.main.frame).then(|| tuning.main.inner.clone());
-    for candidate in inner_moves(walker, settled)? {
+    let mut candidates = inner_moves(walker, settled)?;
+    // Only seconds tell what a nested drag saves, and only the linear frame keeps blocks of y apart.
+    if frame == FrameKind::Linear && cost == Cost::Measured {
+        candidates.extend(nested_moves(walker.blocks(), d)?);
+    }
+    for candidate in candidates {
         let kernel = Kernel::FastOnly(FastOnly::new(candidate.clone(), 1).in_frame(rule.clone()));
         let (mut jump, mut evaluations, mut accepted) = (0.0, 0.0, 0.0);
         let mut before = walker.z(&rule);
@@ -577,6 +586,32 @@ fn inner<T: Target>(
 fn unsticking(acceptance: f64) -> f64 {
     let s = 2.0 * statrs::function::erf::erfc_inv(acceptance.clamp(1e-6, 1.0));
     (-s * s).exp()
+}
+
+/// Drags of the leading block of y, for targets of more than two speeds: each proposal costs the medium computation once or twice,
+/// and the moves inside the fastest evaluations only.
+fn nested_moves(blocks: &[usize], d: usize) -> Result<Vec<FastMove>, Error> {
+    let Some((&head, rest)) = blocks.split_first().filter(|(head, _)| **head < d) else {
+        return Ok(Vec::new());
+    };
+    let left = d - head;
+    let deeper = nested_moves(rest, left)?;
+    NESTED_N
+        .iter()
+        .enumerate()
+        .map(|(k, &n)| {
+            let inside = match deeper.get(k) {
+                Some(nested) => nested.clone(),
+                None => robust(
+                    FastMove::CrankNicolson(CrankNicolson::new(0.6)),
+                    left,
+                    FrameKind::Linear,
+                )?,
+            };
+            let block = unit(2.38 / (head as f64).sqrt(), head)?;
+            Ok(FastMove::Nested(NestedDrag::new(n, block, inside)?))
+        })
+        .collect()
 }
 
 /// The moves worth trying where z is nearly standard normal.

@@ -102,6 +102,11 @@ impl<'a, T: Target> Walker<'a, T> {
         &self.work.x
     }
 
+    /// The leading blocks of y, where the target has more than two speeds.
+    pub fn blocks(&self) -> &[usize] {
+        self.target.blocks()
+    }
+
     /// Whether the model gives gradients.
     pub fn has_gradient(&mut self) -> bool {
         let mut gradient = vec![0.0; self.state.y.len()];
