@@ -404,7 +404,7 @@ class Towline(CovmatSampler):
     @classmethod
     def get_version(cls):
         """Towline's."""
-        return getattr(towline, "__version__", None)
+        return towline.__version__
 
 
 def _in_words(progress):
