@@ -98,7 +98,7 @@ FIT = {"chains": 2, "draws": 60, "warmup": 100, "cost_ratio": 50, "seed": 2}
 
 def test_a_mixed_model_of_a_dictionary_is_that_of_the_command(data, tmp_path):
     model = towline.glmm("y ~ x + (1 | group)", data, "poisson", priors={"beta": towline.Normal(0, 4)})
-    assert "normal(0, 4)" in repr(model)
+    assert "normal(0, 4)" in repr(model) and "80 rows of a dictionary" in repr(model)
     run = towline.sample(model, out=tmp_path / "ours", **FIT)
     file = tmp_path / "ours" / "data.csv"
     flags = ["--chains", 2, "--draws", 60, "--warmup", 100, "--cost-ratio", 50, "--seed", 2, "--quiet"]
