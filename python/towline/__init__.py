@@ -37,7 +37,7 @@ from ._priors import (
 from ._run import Run, Summary, open
 from ._sampling import resume, sample, sample_density
 from ._towline import Error, ModelError
-from ._version import __version__
+from ._version import __version__ as __version__
 
 __all__ = [
     "Beta",
@@ -64,7 +64,6 @@ __all__ = [
     "Summary",
     "Uniform",
     "UniformPeriodic",
-    "__version__",
     "glmm",
     "gp",
     "open",
