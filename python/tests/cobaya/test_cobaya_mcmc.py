@@ -70,7 +70,7 @@ timing: True
 theory:
   camb:
 likelihood:
-  test_cobaya_camb.Distances: {{python_path: {here}, speed: 200}}
+  test_cobaya_camb.Distances: {{python_path: {here}, speed: 15}}
 params:
   ombh2: 0.0224
   omch2: {{prior: {{min: 0.02, max: 0.30}}, ref: {{dist: norm, loc: 0.14, scale: 0.02}}}}
@@ -146,7 +146,7 @@ def timed(said, component):
 def test_camb(tmp_path):
     pytest.importorskip("camb", reason="CAMB is not installed")
     covmat = [[3.5e-4, -8.1e-3, 1.3e-4], [-8.1e-3, 3.5, 2.7e-2], [1.3e-4, 2.7e-2, 4e-4]]
-    text = CAMB.format(here=HERE) + SAMPLER.format(covmat=covmat, params="omch2, H0, M", samples=1200)
+    text = CAMB.format(here=HERE) + SAMPLER.format(covmat=covmat, params="omch2, H0, M", samples=1000)
     said = run_both(text, tmp_path)
     assert_same(tmp_path, ["omch2", "H0", "M"], 100)
     for component in ("camb", "camb.transfers"):
