@@ -98,7 +98,7 @@ FIT = {"chains": 2, "draws": 60, "warmup": 100, "cost_ratio": 50, "seed": 2}
 
 def test_a_mixed_model_of_a_dictionary_is_that_of_the_command(data, tmp_path):
     model = towline.glmm("y ~ x + (1 | group)", data, "poisson", priors={"beta": towline.Normal(0, 4)})
-    assert "normal(0, 4)" in repr(model)
+    assert "normal(0, 4)" in repr(model) and "80 rows of a dictionary" in repr(model)
     run = towline.sample(model, out=tmp_path / "ours", **FIT)
     file = tmp_path / "ours" / "data.csv"
     flags = ["--chains", 2, "--draws", 60, "--warmup", 100, "--cost-ratio", 50, "--seed", 2, "--quiet"]
@@ -138,6 +138,28 @@ def test_a_gaussian_process_of_a_frame_runs_and_predicts(tmp_path):
     name = run.latent_names[1]
     np.testing.assert_array_equal(run[name], run._directory.column(name, "latent"))
     assert predicted["response_mean"][0] > 0.6 and predicted["response_mean"][1] < 0.4
+
+
+def test_a_polars_frame_is_as_good_as_a_dictionary(data, tmp_path):
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(data).with_columns(
+        polars.col("group").cast(polars.Categorical), (polars.col("x") > 0).alias("positive"), polars.lit(None).alias("nothing")
+    )
+    assert frame["other"].null_count() == 1
+    model = towline.glmm("y ~ x + positive + (1 | group)", frame, "poisson")
+    assert "80 rows of a polars frame" in repr(model)
+    run = towline.sample(model, out=tmp_path / "frame", **FIT)
+    same = towline.glmm("y ~ x + positive + (1 | group)", {**data, "positive": data["x"] > 0}, "poisson")
+    assert chain_bytes(run) == chain_bytes(towline.sample(same, out=tmp_path / "dictionary", **FIT))
+    assert "79 rows" in repr(towline.glmm("y ~ other", frame, "poisson", missing="drop"))
+    new = polars.DataFrame({"x": [0.0, 1.5], "positive": [False, True], "group": ["a", "f"]})
+    ours = run.predict(new)
+    theirs = run.predict(new.to_dict(as_series=False))
+    assert isinstance(ours, polars.DataFrame) and {name: ours[name].to_list() for name in ours.columns} == {
+        name: values.tolist() for name, values in theirs.items()
+    }
+    process = towline.gp(frame, response="y", family="poisson", inputs="x")
+    assert repr(process).replace("polars frame", "dictionary") == repr(towline.gp(data, response="y", family="poisson", inputs="x"))
 
 
 def test_models_of_data_that_make_no_sense_are_refused(data):

@@ -74,6 +74,28 @@ def test_text_in_a_notebook(monkeypatch):
     assert "chain 0" in shown[0] and shown[-1] == ""
 
 
+NOTEBOOK = [
+    """import models, towline
+run = towline.sample(models.line(), chains=1, draws=20, warmup=50, cost_ratio=50, parallel="serial")""",
+    "run.plot()",
+    "figure = run.plot()",
+    "figure",
+]
+
+
+def test_a_notebook_shows_a_picture_once():
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    pytest.importorskip("matplotlib")
+    import nbformat
+
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in NOTEBOOK])
+    here = {"metadata": {"path": str(Path(__file__).parent)}}
+    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", resources=here).execute()
+    pictures = [sum("image/png" in out.get("data", {}) for out in cell.outputs) for cell in notebook.cells]
+    assert pictures == [0, 1, 1, 1]
+
+
 @pytest.mark.parametrize("progress", [None, False])
 def test_nothing_where_nobody_looks(progress, capsys):
     with _display.watch(progress, Path("nowhere")) as see:

@@ -1,7 +1,12 @@
-"""The stub says what the module has, and the package what it offers."""
+"""The stub says what the module has, and the package what it offers and which version it is."""
 
 import ast
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
+
+import pytest
 
 import towline
 from towline import _towline
@@ -23,3 +28,20 @@ def test_the_stub_is_complete():
 def test_everything_that_is_offered_is_there_and_documented():
     for name in towline.__all__:
         assert getattr(towline, name).__doc__, name
+
+
+def test_the_version_is_that_of_the_sources_and_of_the_command():
+    sources = Path(__file__).parents[2] / "Cargo.toml"
+    assert towline.__version__ == tomllib.loads(sources.read_text())["workspace"]["package"]["version"]
+    said = subprocess.run([sys.executable, "-m", "towline._command", "--version"], capture_output=True, text=True, check=True)
+    assert said.stdout.split()[-1] == towline.__version__
+
+
+def test_a_source_tree_that_is_not_installed_has_a_version():
+    package = Path(towline.__file__).parent
+    if not (package.parents[1] / "Cargo.toml").exists():
+        pytest.skip("the package is not that of a source tree")
+    # Without site-packages there is no metadata, and no numpy: the module alone.
+    code = f"import runpy; print(runpy.run_path({str(package / '_version.py')!r})['__version__'])"
+    said = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == towline.__version__

@@ -37,6 +37,7 @@ from ._priors import (
 from ._run import Run, Summary, open
 from ._sampling import resume, sample, sample_density
 from ._towline import Error, ModelError
+from ._version import __version__ as __version__
 
 __all__ = [
     "Beta",

@@ -31,7 +31,9 @@ class Fit:
         self._path = Path(data).absolute() if isinstance(data, str | os.PathLike) else None
         self._csv = None if self._path is not None else _as_csv(_columns(data))
         with tempfile.TemporaryDirectory(prefix="towline-") as folder:
-            self._text = self._build(Path(folder))[2]
+            text = self._build(Path(folder))[2]
+            # That file is soon gone: nobody could look at it.
+            self._text = text.replace(str(Path(folder) / _FILE), _kind(data))
 
     @classmethod
     def _of_run(cls, folder: Path) -> Fit:
@@ -201,6 +203,11 @@ def predict(folder: Path, data: Any, level: float = 0.95, draws: int = 400) -> A
     if module == "polars":
         return type(data)(answer)
     return answer
+
+
+def _kind(data: Any) -> str:
+    """What data are called that have no file."""
+    return "a dictionary" if isinstance(data, Mapping) else f"a {type(data).__module__.split('.')[0]} frame"
 
 
 def _columns(data: Any) -> dict[str, list[Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -331,10 +332,9 @@ class Density(_Functions):
 
 
 #: What an object may have that is a model.
-_PARTS = (
-    "slow", "fast", "prepare", "log_likelihood", "log_likelihood_batch", "gradient", "derived", "derived_names", "labels",
-    "blocks", "refine", "latents", "start",
-)  # fmt: skip
+_PARTS = tuple(inspect.signature(Model).parameters)
+#: What a density may be given beside its functions and its start.
+DENSITY_OPTIONS = tuple(name for name, one in inspect.signature(Density).parameters.items() if one.default is not one.empty)
 
 
 def as_model(given: Any) -> Any:

@@ -15,6 +15,8 @@ def densities_and_traces(run: Any, params: list[str]) -> Any:
     """For each parameter its density (a line a chain) and its trace."""
     try:
         from matplotlib import pyplot
+
+        from ._picture import Picture
     except ImportError:
         raise ImportError("plot() needs matplotlib: pip install matplotlib") from None
     known = [*run.names, *run.latent_names]
@@ -23,7 +25,7 @@ def densities_and_traces(run: Any, params: list[str]) -> Any:
         raise ValueError(f"there is no parameter {', '.join(params)}; there are {', '.join(run.names)}")
     labels = {column["name"]: column.get("label") for column in [*run.manifest["columns"], *run.manifest["latents"]]}
     size = (9, 1.7 * len(names) + 0.4)
-    figure, axes = pyplot.subplots(len(names), 2, squeeze=False, figsize=size, layout="constrained")
+    figure, axes = pyplot.subplots(len(names), 2, squeeze=False, figsize=size, layout="constrained", FigureClass=Picture)
     for row, (left, right) in enumerate(axes):
         name = names[row]
         for chain in run[name]:

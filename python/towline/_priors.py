@@ -153,13 +153,7 @@ class PcRange(Prior):
     _family, _arguments = "pc_range", ("u", "alpha")
 
 
-_FAMILIES = {
-    kind._family: kind
-    for kind in (
-        Normal, LogNormal, HalfNormal, StudentT, HalfStudentT, Cauchy, HalfCauchy, Exponential, Gamma, InverseGamma, Beta,
-        Uniform, UniformPeriodic, PcSd, PcRange,
-    )
-}  # fmt: skip
+_FAMILIES = {kind._family: kind for kind in Prior.__subclasses__()}
 
 
 def as_prior(name: str, given: object) -> Prior:

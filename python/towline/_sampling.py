@@ -14,7 +14,7 @@ from typing import Any
 from . import _towline
 from ._display import watch
 from ._fit import Fit
-from ._model import CFunction, Density, Model, as_model
+from ._model import DENSITY_OPTIONS, CFunction, Density, Model, as_model
 from ._run import Run, open as open_run
 
 _MODES = ("processes", "threads", "serial")
@@ -142,10 +142,7 @@ def sample_density(prepare: Any, log_density: Any, x0: Any, y0: Any, **options: 
     `prepare(x)` is the slow computation, `log_density(cache, y)` the fast one. Options are those of `Density`
     (`slow_names`, `fast_names`, `log_density_batch`, `gradient`, `derived`, …) and of `sample`.
     """
-    own = (
-        "slow_names", "fast_names", "log_density_batch", "gradient", "derived", "derived_names", "labels", "blocks", "refine",
-    )  # fmt: skip
-    model = Density(prepare, log_density, x0, y0, **{name: options.pop(name) for name in own if name in options})
+    model = Density(prepare, log_density, x0, y0, **{name: options.pop(name) for name in DENSITY_OPTIONS if name in options})
     return sample(model, **options)
 
 

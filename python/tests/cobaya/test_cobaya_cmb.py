@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -115,6 +116,31 @@ def test_the_example_runs_from_end_to_end_and_goes_on(tmp_path):
     page = (tmp_path / "cmb" / "constraints.html").read_text()
     for words in ("published", "68.8 ± 1.5", "H₀", "data:image/png"):
         assert words in page
+
+
+def test_the_input_file_runs_as_the_readme_says(tmp_path):
+    text = (ROOT / "examples" / "cmb" / "emulated.yaml").read_text()
+    more = {"chains": 2, "max_samples": 30, "tuning": tuning_of_the_reference(tmp_path / "tuning.json")}
+    options = "".join(f"    {name}: {value}\n" for name, value in more.items())
+    assert text.count("    seed: 1\n") == 1
+    (tmp_path / "few.yaml").write_text(text.replace("    seed: 1\n", "    seed: 1\n" + options))
+    output = tmp_path / "chains" / "cmb"
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("cobaya-run")), str(tmp_path / "few.yaml"), "--output", str(output)],
+        cwd=ROOT / "examples" / "cmb",
+        env=os.environ | {"TOWLINE_CMB_DATA": str(FOLDER), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert "Slow: ['ombh2', 'omch2', 'theta100', 'logA', 'ns', 'tau']" in done.stdout and "60 draws of 2 chains" in done.stdout
+    from getdist.mcsamples import loadMCSamples
+
+    loaded = loadMCSamples(str(output))
+    assert loaded.norm == 60
+    # Few draws, but they are where the posterior is.
+    assert abs(loaded.mean("H0") - 68.8) < 4 * 1.5 and 0.1 < loaded.std("H0") < 4 * 1.5
 
 
 def test_without_data_it_says_where_to_get_them(monkeypatch):

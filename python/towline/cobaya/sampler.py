@@ -404,7 +404,7 @@ class Towline(CovmatSampler):
     @classmethod
     def get_version(cls):
         """Towline's."""
-        return getattr(towline, "__version__", None)
+        return towline.__version__
 
 
 def _in_words(progress):
@@ -412,6 +412,6 @@ def _in_words(progress):
     chains = progress.get("chains") if isinstance(progress, dict) else None
     if not chains:
         return "Sampling"
-    parts = [f"{c['phase']}" + (f" {c['draws']}" if c["phase"] == "sampling" else "") for c in chains]
+    parts = [c["phase"] + (f" ({c['draws']} draws)" if c["phase"] == "sampling" else "") for c in chains]
     slow = sum(c["slow_evaluations"] for c in chains)
-    return f"Progress: {', '.join(parts)} draws; {slow} slow evaluations"
+    return f"Progress: {', '.join(parts)}; {slow} slow evaluations"
