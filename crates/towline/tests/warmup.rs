@@ -4,7 +4,7 @@
 mod common;
 
 use common::{SixByTen, sample};
-use towline::{Chain, Cost, Error, ModelError, Rng, Target, Warmup};
+use towline::{Chain, Cost, Error, FastMove, ModelError, Rng, Target, Warmup};
 
 const WARMUP: Warmup = Warmup {
     slow_evaluations: None,
@@ -286,4 +286,87 @@ fn with_a_cost_ratio_the_same_seed_gives_the_same_tuning() {
     let text = serde_json::to_string(&a.tuning).unwrap();
     let read: towline::Tuning = serde_json::from_str(&text).unwrap();
     assert_eq!(read.kernel().unwrap(), b.tuning.kernel().unwrap());
+}
+
+/// Three speeds: `a` leads to a computation that a busy wait stands for, `b` and `c` follow it and cost nothing.
+struct ThreeSpeeds;
+
+#[derive(Clone)]
+struct Prepared {
+    x: f64,
+    /// a, and what was computed for it.
+    refined: Option<(f64, f64)>,
+}
+
+fn medium(a: f64) -> f64 {
+    let begun = std::time::Instant::now();
+    while begun.elapsed() < std::time::Duration::from_micros(60) {
+        std::hint::spin_loop();
+    }
+    a * a
+}
+
+impl Target for ThreeSpeeds {
+    type Cache = Prepared;
+
+    fn prepare(&self, x: &[f64]) -> Result<Option<Prepared>, ModelError> {
+        Ok(Some(Prepared {
+            x: x[0],
+            refined: None,
+        }))
+    }
+
+    fn log_density(&self, cache: &Prepared, y: &[f64]) -> f64 {
+        let square = match cache.refined {
+            Some((a, square)) if a == y[0] => square,
+            _ => medium(y[0]),
+        };
+        let (x, a) = (cache.x, y[0]);
+        let part = |v: f64, sd: f64| -0.5 * (v / sd).powi(2);
+        part(x, 1.0)
+            + part(a - (2.0 * x).sin(), 0.4)
+            + part(y[1] - square, 0.2)
+            + part(y[2] - a, 0.3)
+    }
+
+    fn blocks(&self) -> &[usize] {
+        &[1]
+    }
+
+    fn refine(&self, cache: &Prepared, head: &[f64]) -> Result<Option<Prepared>, ModelError> {
+        Ok(Some(Prepared {
+            x: cache.x,
+            refined: Some((head[0], medium(head[0]))),
+        }))
+    }
+}
+
+#[test]
+fn with_three_speeds_warm_up_finds_nested_drags_by_the_clock() {
+    let mut rng = Rng::stream(3, 0);
+    let warmup = Warmup {
+        slow_evaluations: Some(300),
+        cost: Cost::Measured,
+    };
+    let warm = warmup
+        .run(&ThreeSpeeds, &[0.5], &[0.5, 0.5, 0.5], &mut rng)
+        .unwrap();
+    println!("{:?} {:?}", warm.tuning.main, warm.tuning.safe);
+    let nested = |inner: &FastMove| matches!(inner, FastMove::Nested(_));
+    assert!(nested(&warm.tuning.safe.inner));
+    // What is mixed in anyway, alone: exact, and it needs few medium computations.
+    let mut tuning = warm.tuning.clone();
+    (tuning.main, tuning.shares) = (tuning.safe.clone(), [0.0, 1.0, 0.0]);
+    let kernel = tuning.kernel().unwrap();
+    let mut chain = Chain::new(&ThreeSpeeds, kernel, &warm.x, &warm.y, rng).unwrap();
+    let mut draws = Vec::new();
+    for _ in 0..3000 {
+        chain.advance().unwrap();
+        draws.push(chain.x()[0]);
+    }
+    let totals = chain.totals();
+    println!("{totals:?}");
+    assert!(totals.medium_evaluations > 0);
+    assert!(totals.fast_evaluations > 2 * totals.medium_evaluations);
+    standard_normal(&draws);
 }

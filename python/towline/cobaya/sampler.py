@@ -157,11 +157,18 @@ class Towline(CovmatSampler):
         s = self.speeds
         self.mpi_info("Slow: %r", s.slow)
         if s.fast:
-            self.mpi_info("Fast: %r (a slow evaluation costs %.3g fast ones)", s.levels, self._cost_ratio())
+            ratio = self._cost_ratio() or s.ratio
+            self.mpi_info("Fast: %r (a slow evaluation costs %.3g fast ones)", s.levels, ratio)
         self.mpi_info("That is %s.", s.reason)
 
     def _cost_ratio(self):
-        return self.speeds.ratio if self.cost_ratio is None else float(self.cost_ratio)
+        """What a slow evaluation costs in fast ones; None where evaluations are better timed.
+
+        One number cannot tell what a nested drag saves: with more than two speeds the engine goes by seconds.
+        """
+        if self.cost_ratio is not None:
+            return float(self.cost_ratio)
+        return None if len(self.speeds.levels) > 1 else self.speeds.ratio
 
     def _blocking(self):
         """What a resumed run takes for granted: the blocks, with factors that say which are slow."""
