@@ -300,7 +300,7 @@ struct Prepared {
 
 fn medium(a: f64) -> f64 {
     let begun = std::time::Instant::now();
-    while begun.elapsed() < std::time::Duration::from_micros(60) {
+    while begun.elapsed() < std::time::Duration::from_micros(100) {
         std::hint::spin_loop();
     }
     a * a
