@@ -27,7 +27,7 @@ pub const MARGIN: f64 = 1.0;
 /// The rate at which the share of draws falls with distance in the tails. A Gaussian's falls at about 2.5 where
 /// the bulk ends and faster beyond; skewed marginals have tails that fall at 1 to 2, and where the surrogate's are
 /// lighter than the marginal's, a chain gets stuck. Costs a few hundredths of the acceptances.
-pub const TAIL_RATE: f64 = 1.25;
+pub const TAIL_RATE: f64 = 0.75;
 
 /// Degrees of the polynomials tried.
 pub const DEGREES: [usize; 3] = [2, 3, 4];
