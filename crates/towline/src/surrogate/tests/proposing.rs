@@ -135,7 +135,8 @@ fn metropolis_with_a_good_surrogate_is_exact_and_accepts_nearly_always() {
     let (pairs, accepted) = metropolis_pairs(&surrogate, target, 200_000, true);
     let scores = reversibility_scores(&pairs);
     assert!(worst(&scores) < 4.0, "{scores:?}");
-    assert!(accepted > 0.93, "{accepted} with {:?}", surrogate.quality());
+    // Tails heavier than the target's cost some, so that chains do not stay in long ones.
+    assert!(accepted > 0.91, "{accepted} with {:?}", surrogate.quality());
 }
 
 #[test]
