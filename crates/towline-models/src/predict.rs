@@ -23,8 +23,6 @@ pub struct New {
     pub groups: Vec<Vec<Option<usize>>>,
     /// Grouping by grouping, effect by effect: what it multiplies.
     pub columns: Vec<Vec<Vec<f64>>>,
-    /// Whether what is particular to a place (a nugget) is part of what is predicted.
-    pub with_nugget: bool,
 }
 
 /// The linear predictor at new rows given one draw: normal, with these means and variances. (Class by class.)
@@ -34,6 +32,8 @@ pub struct Predicted {
     pub mean: Vec<f64>,
     /// The variance of each: what the draw leaves open. Known groups leave nothing open.
     pub variance: Vec<f64>,
+    /// The variance of what is particular to each observation (a nugget): part of a response there, not of the surface.
+    pub nugget: Vec<f64>,
 }
 
 impl Predicted {
@@ -56,6 +56,7 @@ impl LatentGaussian {
         let mut out = Predicted {
             mean: vec![0.0; classes * new.rows],
             variance: vec![0.0; classes * new.rows],
+            nugget: vec![0.0; classes * new.rows],
         };
         for class in 0..classes {
             let rows = class * new.rows..(class + 1) * new.rows;
@@ -73,11 +74,13 @@ impl LatentGaussian {
                     *m += beta * x;
                 }
             }
-            let variance = &mut out.variance[rows];
+            let variance = &mut out.variance[rows.clone()];
+            let nugget = &mut out.nugget[rows];
             match (&self.latent, &cache.at) {
                 (Latent::Dense(dense), At::Dense(at)) => {
                     let u = &y[from + width..from + dense.block()];
                     dense.predict(at, &cache.values, u, new, mean, variance);
+                    dense.nuggets(&cache.values, new, nugget);
                 }
                 (Latent::Sparse(sparse), At::Sparse(at)) => {
                     sparse.predict(at, &y[sparse.border()..], class, new, mean, variance);
@@ -187,8 +190,17 @@ impl Dense {
             );
             at.root.solve(&mut column);
             mean[i] += inner(&column, u);
-            let own = self.node.variance(values, &place, new.with_nugget);
+            let own = self.node.variance(values, &place, false);
             variance[i] = (own - square(&column)).max(0.0);
+        }
+    }
+
+    /// The variance that belongs to each new observation alone.
+    fn nuggets(&self, values: &[f64], new: &New, out: &mut [f64]) {
+        for (i, out) in out.iter_mut().enumerate() {
+            let place = new.places.place(i);
+            let variance = |with_nugget| self.node.variance(values, &place, with_nugget);
+            *out = variance(true) - variance(false);
         }
     }
 }
@@ -273,6 +285,34 @@ mod tests {
         assert!((seen.mean[2] - row[0]).abs() < 1e-9);
         assert!(seen.variance[0] < 1e-9 && (seen.variance[2] - 1.96).abs() < 1e-9);
         assert!(model.predict(&cache, &y, &New { rows: 2, ..new }).is_err());
+    }
+
+    #[test]
+    fn a_nugget_belongs_to_observations_and_not_to_the_surface() {
+        let smooth = Covariance::Stationary {
+            shape: Shape::Matern32,
+            inputs: vec![0],
+            distance: Distance::Euclidean,
+            sd: Value::Fixed(1.4),
+            ranges: vec![Value::Fixed(0.9)],
+        };
+        let nugget = Covariance::Nugget {
+            sd: Value::Fixed(0.7),
+        };
+        let places = Places::new(vec![vec![0.0, 1.0, 2.5, 4.0]]);
+        let model = Builder::new(Data::new(Family::Poisson, vec![1.0; 4]))
+            .process(Process::new(Covariance::Sum(vec![smooth, nugget]), places))
+            .build()
+            .unwrap();
+        let cache = model.prepare(&[]).unwrap().unwrap();
+        let new = New {
+            rows: 2,
+            places: Places::new(vec![vec![1.0, 1e6]]),
+            ..New::default()
+        };
+        let seen = model.predict(&cache, &y(&model), &new).unwrap();
+        assert!(seen.nugget.iter().all(|v| (v - 0.49).abs() < 1e-12));
+        assert!((seen.variance[1] - 1.96).abs() < 1e-9);
     }
 
     #[test]

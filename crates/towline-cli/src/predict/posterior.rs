@@ -102,10 +102,6 @@ impl Posterior {
 
     /// Predicts at new rows: the surface without what is particular to each place (a nugget), the response with it.
     pub fn predict(&self, new: &New, level: f64) -> Result<Surface> {
-        let observed = &New {
-            with_nugget: true,
-            ..new.clone()
-        };
         let threads = thread::available_parallelism()
             .map_or(1, usize::from)
             .min(self.len());
@@ -114,8 +110,7 @@ impl Posterior {
                 .map(|worker| {
                     scope.spawn(move || {
                         let mine = (worker..self.len()).step_by(threads);
-                        mine.filter_map(|k| self.take(k, new, observed).transpose())
-                            .collect()
+                        mine.filter_map(|k| self.take(k, new).transpose()).collect()
                     })
                 })
                 .collect();
@@ -163,7 +158,7 @@ impl Posterior {
     }
 
     /// One draw's predictor at new rows, with points of its distribution.
-    fn take(&self, k: usize, new: &New, observed: &New) -> Result<Option<Taken>> {
+    fn take(&self, k: usize, new: &New) -> Result<Option<Taken>> {
         let recovered = self
             .model
             .recover(&self.rows[k])
@@ -172,7 +167,6 @@ impl Posterior {
             return Ok(None);
         };
         let predicted = self.model.predict(&cache, &y, new)?;
-        let observed = self.model.predict(&cache, &y, observed)?;
         let classes = predicted.mean.len() / new.rows.max(1);
         let mut rng = Rng::stream(k as u64, 1);
         let mut latent = vec![Vec::with_capacity(POINTS); predicted.mean.len()];
@@ -190,7 +184,7 @@ impl Posterior {
                     };
                     let at = |variance: f64| predicted.mean[cell] + variance.max(0.0).sqrt() * z;
                     latent[cell].push(at(predicted.variance[cell]));
-                    eta[class] = at(observed.variance[cell]);
+                    eta[class] = at(predicted.variance[cell] + predicted.nugget[cell]);
                 }
                 for (class, value) in self.model.response_mean(&eta).into_iter().enumerate() {
                     response[class * new.rows + row].push(value);
