@@ -29,7 +29,7 @@ pub struct Tuning {
     pub anchors: Arc<Anchors>,
     /// The settings of the main drag.
     pub main: Setting,
-    /// The settings of the linear-frame drags that are always mixed in.
+    /// The settings of the drags that are always mixed in: in the linear frame, or where that is the main one, in a searched frame.
     pub safe: Setting,
     /// The share of steps given to the main drag with a learned proposal, to the main drag with a random
     /// walk, and to the safe one.

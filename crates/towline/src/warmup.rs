@@ -5,6 +5,7 @@
 //! the slow proposal by effective draws per cost; and a last window, with what was chosen, checks it.
 //! Every chain does the same, and what they learn is pooled at fixed points.
 
+mod inner;
 mod moments;
 mod persistence;
 mod scales;

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{SixByTen, sample};
-use towline::{Chain, Cost, Error, FastMove, ModelError, Rng, Target, Warmup};
+use towline::{Chain, Cost, Error, FastMove, FrameKind, ModelError, Rng, Target, Warmup};
 
 const WARMUP: Warmup = Warmup {
     slow_evaluations: None,
@@ -22,7 +22,7 @@ fn six_slow_variables_cost_at_most_six_slow_evaluations_per_effective_draw() {
         &SixByTen,
         (&[0.0; 6], &[0.0; 10]),
         warmup,
-        (2, 1, 16_000),
+        (2, 1, 18_000),
         |_| {},
     );
     let (slow, fast) = sampled.cost();
@@ -286,6 +286,57 @@ fn with_a_cost_ratio_the_same_seed_gives_the_same_tuning() {
     let text = serde_json::to_string(&a.tuning).unwrap();
     let read: towline::Tuning = serde_json::from_str(&text).unwrap();
     assert_eq!(read.kernel().unwrap(), b.tuning.kernel().unwrap());
+}
+
+/// The report's first test beside two variables of no interest, where a slow evaluation is hardly slower than a fast one: the linear
+/// frame is cheap and fits well, but not in the tails, in which a chain would stay for thousands of steps.
+#[test]
+fn cheap_slow_moves_visit_the_tails_too() {
+    let target = Two(keep, |x: &[f64], y: &[f64]| {
+        let square = 1.0 + x[0] * x[0];
+        -x[0] * x[0]
+            - 50.0 * (square * (y[0] - x[0].sin())).powi(2)
+            - 0.5 * (y[1] * y[1] + y[2] * y[2])
+    });
+    let warmup = Warmup {
+        cost: Cost::Ratio(3.0),
+        slow_evaluations: Some(250),
+    };
+    let marginal = |x: f64| (-x * x).exp() / (1.0 + x * x);
+    let mass = |from: f64| {
+        let h = 1e-4;
+        (0..80_000)
+            .map(|k| h * marginal(from + (f64::from(k) + 0.5) * h))
+            .sum::<f64>()
+    };
+    let exact = mass(1.5) / mass(0.0);
+    let mut linear = 0;
+    let shares: Vec<f64> = (0..12)
+        .map(|seed| {
+            let mut rng = Rng::stream(seed, 0);
+            let warm = warmup.run(&target, &[0.3], &[0.2; 3], &mut rng).unwrap();
+            linear += usize::from(warm.tuning.main.frame == FrameKind::Linear);
+            let kernel = warm.tuning.kernel().unwrap();
+            let mut chain = Chain::new(&target, kernel, &warm.x, &warm.y, rng).unwrap();
+            let mut beyond = 0;
+            for _ in 0..8_000 {
+                chain.advance().unwrap();
+                beyond += usize::from(chain.x()[0].abs() > 1.5);
+            }
+            beyond as f64 / 8_000.0
+        })
+        .collect();
+    println!("{linear} of 12 linear; {exact} is to be {shares:?}");
+    let n = shares.len() as f64;
+    let mean = shares.iter().sum::<f64>() / n;
+    let error = (shares.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / (n * (n - 1.0))).sqrt();
+    assert!(
+        ((mean - exact) / error).abs() < 4.0,
+        "{mean} +- {error}, not {exact}"
+    );
+    for share in shares {
+        assert!((0.4..2.5).contains(&(share / exact)), "{share}");
+    }
 }
 
 /// Three speeds: `a` leads to a computation that a busy wait stands for, `b` and `c` follow it and cost nothing.

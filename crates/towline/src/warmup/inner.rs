@@ -1,0 +1,174 @@
+//! The choice of the inner move: how far each takes z for what it costs, and what is mixed in for safety.
+
+use super::settle::{quarter_turn, usual_step};
+use super::trials::{effective, spent};
+use super::walker::Walker;
+use super::{Cost, start};
+use crate::error::Error;
+use crate::exchange::Exchange;
+use crate::factor::Factor;
+use crate::kernel::{FastOnly, Kernel};
+use crate::moves::{CrankNicolson, EllipticalSlice, FastMove, Hmc, NestedDrag, RandomWalk, Slice};
+use crate::rng::Rng;
+use crate::target::Target;
+use crate::tuning::{FrameKind, Tuning};
+use std::time::Instant;
+
+/// Shares of the best inner move, of a random walk and of slices along coordinates.
+const INNER_SHARES: [f64; 3] = [0.6, 0.2, 0.2];
+/// The share of slices beside a move of fixed size in a target's own frame.
+const OWN_SLICES: f64 = 0.1;
+/// Intervals of nested drags.
+const NESTED_N: [usize; 2] = [4, 16];
+/// Moves with which an inner move is judged.
+const INNER_MOVES: usize = 60;
+
+/// The best move, with others that go where it does not: the fastest moves in a frame rely on tails no heavier
+/// than normal, and may come to heavier ones seldom, which a short trial cannot show.
+///
+/// In a target's own frame, which has many variables and knows its tails, these would change few or all by little. There moves of
+/// a fixed size are all refused from where the target's energy is untypical, and slices, which find their size, go on.
+pub(super) fn robust(best: FastMove, d: usize, frame: FrameKind) -> Result<FastMove, Error> {
+    let slices = FastMove::EllipticalSlice(EllipticalSlice);
+    if frame == FrameKind::Own && best != slices {
+        return Ok(FastMove::Mixture(vec![
+            (1.0 - OWN_SLICES, best),
+            (OWN_SLICES, slices),
+        ]));
+    }
+    // A nested drag moves in as many ways inside, and others would make the medium computation at every step.
+    let nested = matches!(best, FastMove::Nested(_));
+    if frame == FrameKind::Own || d > start::MOST_FAST || nested {
+        return Ok(best);
+    }
+    let [most, walk, slice] = INNER_SHARES;
+    Ok(FastMove::Mixture(vec![
+        (most, best),
+        (
+            walk,
+            FastMove::RandomWalk(RandomWalk::new(unit(2.38 / (d as f64).sqrt(), d)?)),
+        ),
+        (slice, FastMove::Slice(Slice::new(vec![2.0; d]))),
+    ]))
+}
+
+fn unit(size: f64, d: usize) -> Result<Factor, Error> {
+    Factor::diagonal(&vec![size; d], "inner steps")
+}
+
+/// The inner move that moves z furthest per cost, with its efficiency per move and its cost.
+pub(super) fn choose<T: Target>(
+    walker: &mut Walker<'_, T>,
+    tuning: &Tuning,
+    frame: FrameKind,
+    cost: Cost,
+    rng: &mut Rng,
+    exchange: &mut impl Exchange,
+) -> Result<(FastMove, f64, f64), Error> {
+    let d = walker.y().len();
+    let rule = tuning.rule(frame);
+    let mut best: Option<(FastMove, f64, f64)> = None;
+    // What y settled with, in the same frame.
+    let settled = (frame == tuning.main.frame).then(|| tuning.main.inner.clone());
+    let mut candidates = inner_moves(walker, settled)?;
+    // Only seconds tell what a nested drag saves, and only the linear frame keeps blocks of y apart.
+    if frame == FrameKind::Linear && cost == Cost::Measured {
+        candidates.extend(nested_moves(walker.blocks(), d)?);
+    }
+    for candidate in candidates {
+        let kernel = Kernel::FastOnly(FastOnly::new(candidate.clone(), 1).in_frame(rule.clone()));
+        let (mut jump, mut evaluations, mut accepted) = (0.0, 0.0, 0.0);
+        let mut before = walker.z(&rule);
+        let begun = Instant::now();
+        for _ in 0..INNER_MOVES {
+            let taken = walker.step(&kernel, rng)?;
+            let after = walker.z(&rule);
+            jump += before
+                .iter()
+                .zip(&after)
+                .map(|(a, b)| (a - b).powi(2))
+                .sum::<f64>()
+                / d as f64;
+            evaluations += spent(&taken.info, cost);
+            accepted += taken.info.inner_accepted as f64;
+            before = after;
+        }
+        let seconds = begun.elapsed().as_secs_f64();
+        let spent = match cost {
+            Cost::Measured => seconds,
+            Cost::Ratio(_) => evaluations,
+        };
+        let all = exchange.gather(&[jump, spent, accepted])?;
+        let mean =
+            |k: usize| all.iter().map(|v| v[k]).sum::<f64>() / (all.len() * INNER_MOVES) as f64;
+        let mut worth = effective(mean(0));
+        if matches!(&candidate, FastMove::CrankNicolson(walk) if *walk == CrankNicolson::new(1.0)) {
+            worth *= unsticking(mean(2));
+        }
+        let price = mean(1).max(1e-12);
+        if best.as_ref().is_none_or(|b| worth / price > b.1 / b.2) {
+            best = Some((candidate, worth, price));
+        }
+    }
+    Ok(best.unwrap_or_else(|| (Tuning::first_inner(), 0.1, 1.0)))
+}
+
+/// What is left of the worth of an independent proposal accepted with this probability: it stays long where the target
+/// exceeds the proposal most, which single moves do not show. For log-normal ratios of the two, with standard deviation s,
+/// the acceptance is erfc(s/2) and the mean time that it stays e^(s²).
+fn unsticking(acceptance: f64) -> f64 {
+    let s = 2.0 * statrs::function::erf::erfc_inv(acceptance.clamp(1e-6, 1.0));
+    (-s * s).exp()
+}
+
+/// Drags of the leading block of y, for targets of more than two speeds: each proposal costs the medium computation once or twice,
+/// and the moves inside the fastest evaluations only.
+fn nested_moves(blocks: &[usize], d: usize) -> Result<Vec<FastMove>, Error> {
+    let Some((&head, rest)) = blocks.split_first().filter(|(head, _)| **head < d) else {
+        return Ok(Vec::new());
+    };
+    let left = d - head;
+    let deeper = nested_moves(rest, left)?;
+    NESTED_N
+        .iter()
+        .enumerate()
+        .map(|(k, &n)| {
+            let inside = match deeper.get(k) {
+                Some(nested) => nested.clone(),
+                None => robust(
+                    FastMove::CrankNicolson(CrankNicolson::new(0.6)),
+                    left,
+                    FrameKind::Linear,
+                )?,
+            };
+            let block = unit(2.38 / (head as f64).sqrt(), head)?;
+            Ok(FastMove::Nested(NestedDrag::new(n, block, inside)?))
+        })
+        .collect()
+}
+
+/// The moves worth trying where z is nearly standard normal.
+fn inner_moves<T: Target>(
+    walker: &mut Walker<'_, T>,
+    settled: Option<FastMove>,
+) -> Result<Vec<FastMove>, Error> {
+    let d = walker.y().len();
+    let mut moves = vec![
+        FastMove::CrankNicolson(CrankNicolson::new(1.0)),
+        FastMove::CrankNicolson(CrankNicolson::new(0.6)),
+        FastMove::CrankNicolson(CrankNicolson::new(0.3)),
+        FastMove::EllipticalSlice(EllipticalSlice),
+    ];
+    let walk = unit(2.38 / (d as f64).sqrt(), d)?;
+    moves.push(FastMove::RandomWalk(RandomWalk::new(walk)));
+    if walker.has_gradient() {
+        // A quarter of a turn makes z independent of where it was; one step alone is Langevin's.
+        let size = usual_step(d);
+        moves.push(FastMove::Hmc(Hmc::new(size, 1, unit(1.0, d)?)));
+        for share in [1.0, 0.5] {
+            moves.push(quarter_turn(share * size, d)?);
+        }
+        moves.extend(settled.filter(|inner| matches!(inner, FastMove::Hmc(_))));
+    }
+    Ok(moves)
+}
