@@ -81,6 +81,18 @@ class HalfNormal(Prior):
     _family, _arguments = "half_normal", ("scale",)
 
 
+class HalfNormalAbove(Prior):
+    """Half a normal, upwards from a lower end where it has its top."""
+
+    _family, _arguments = "half_normal_above", ("lower", "scale")
+
+
+class HalfNormalBelow(Prior):
+    """Half a normal, downwards from an upper end where it has its top."""
+
+    _family, _arguments = "half_normal_below", ("upper", "scale")
+
+
 class StudentT(Prior):
     """Student's t."""
 

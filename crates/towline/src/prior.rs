@@ -45,6 +45,20 @@ pub enum Prior {
         /// The standard deviation of that variable.
         scale: f64,
     },
+    /// Half a normal, upwards from where it has its top.
+    HalfNormalAbove {
+        /// The lower end.
+        lower: f64,
+        /// The standard deviation of the whole normal.
+        scale: f64,
+    },
+    /// Half a normal, downwards from where it has its top.
+    HalfNormalBelow {
+        /// The upper end.
+        upper: f64,
+        /// The standard deviation of the whole normal.
+        scale: f64,
+    },
     /// Student's t.
     StudentT {
         /// Degrees of freedom.
@@ -150,6 +164,8 @@ impl Prior {
             | Self::InverseGamma { .. }
             | Self::PcSd { .. }
             | Self::PcRange { .. } => (0.0, f64::INFINITY),
+            Self::HalfNormalAbove { lower, .. } => (lower, f64::INFINITY),
+            Self::HalfNormalBelow { upper, .. } => (f64::NEG_INFINITY, upper),
             Self::Beta { .. } => (0.0, 1.0),
             Self::Uniform { lower, upper } | Self::UniformPeriodic { lower, upper } => {
                 (lower, upper)

@@ -14,6 +14,7 @@ use std::f64::consts::{PI, TAU};
 pub(super) enum Scale {
     Line,
     Above { lower: f64 },
+    Below { upper: f64 },
     Between { lower: f64, upper: f64 },
     Circle { lower: f64, upper: f64 },
 }
@@ -22,8 +23,11 @@ impl Scale {
     pub(super) fn of(prior: &Prior) -> Self {
         match prior.support() {
             (lower, upper) if prior.is_periodic() => Self::Circle { lower, upper },
-            (lower, upper) if upper.is_finite() => Self::Between { lower, upper },
+            (lower, upper) if lower.is_finite() && upper.is_finite() => {
+                Self::Between { lower, upper }
+            }
             (lower, _) if lower.is_finite() => Self::Above { lower },
+            (_, upper) if upper.is_finite() => Self::Below { upper },
             _ => Self::Line,
         }
     }
@@ -54,6 +58,10 @@ impl Scale {
                 let value = (lower + away).max(above(lower));
                 let fine = u[0].is_finite() && value.is_finite();
                 (value, if fine { u[0] } else { f64::NEG_INFINITY })
+            }
+            Self::Below { upper } => {
+                let (value, log) = Self::Above { lower: -upper }.value(u);
+                (-value, log)
             }
             Self::Between { lower, upper } => {
                 let far = u[0].abs();
@@ -93,6 +101,7 @@ impl Scale {
         match self {
             Self::Line => out[0] = value,
             Self::Above { lower } => out[0] = (value - lower).max(f64::MIN_POSITIVE).ln(),
+            Self::Below { upper } => Self::Above { lower: -upper }.coordinates(-value, out),
             Self::Between { lower, upper } => {
                 let (left, right) = (value - lower, upper - value);
                 let tiny = f64::MIN_POSITIVE;
@@ -110,6 +119,7 @@ impl Scale {
         match self {
             Self::Line => out[0] = slope,
             Self::Above { lower } => out[0] = slope * (value - lower) + 1.0,
+            Self::Below { upper } => out[0] = slope * (value - upper) + 1.0,
             Self::Between { lower, upper } => {
                 let share = (value - lower) / (upper - lower);
                 out[0] = slope * (upper - lower) * share * (1.0 - share) + 1.0 - 2.0 * share;
@@ -147,9 +157,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const SCALES: [Scale; 4] = [
+    const SCALES: [Scale; 5] = [
         Scale::Line,
         Scale::Above { lower: 0.0 },
+        Scale::Below { upper: 4.5 },
         Scale::Between {
             lower: -2.0,
             upper: 5.0,
@@ -174,7 +185,7 @@ mod tests {
                 let h = 1e-6;
                 let ends = [h, -h].map(|h| scale.value(&[u[0] + h, 0.0]).0);
                 if scale.width() == 1 {
-                    let numeric = ((ends[0] - ends[1]) / (2.0 * h)).ln();
+                    let numeric = ((ends[0] - ends[1]) / (2.0 * h)).abs().ln();
                     assert!((numeric - log).abs() < 1e-8, "{scale:?} at {value}");
                 }
             }
@@ -184,7 +195,7 @@ mod tests {
     #[test]
     fn the_plane_of_a_circle_holds_as_much_as_the_circle() {
         // ∫∫ exp(log Jacobian) da db = the length of the circle.
-        let scale = SCALES[3];
+        let scale = SCALES[4];
         let (h, ends) = (0.01, 700);
         let mut total = 0.0;
         for i in -ends..=ends {
@@ -206,6 +217,7 @@ mod tests {
                 prop_assert!(!log.is_nan() && log < f64::INFINITY, "{scale:?} at {a}, {b}: {log}");
                 match scale {
                     Scale::Above { lower } => prop_assert!(value > lower || log == f64::NEG_INFINITY),
+                    Scale::Below { upper } => prop_assert!(value < upper || log == f64::NEG_INFINITY),
                     Scale::Between { lower, upper } => {
                         prop_assert!((value > lower && value < upper) || log == f64::NEG_INFINITY);
                     }

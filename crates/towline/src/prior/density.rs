@@ -17,6 +17,12 @@ impl Prior {
                 log_normal((x.ln() - log_mean) / log_sd) - log_sd.ln() - x.ln()
             }),
             Self::HalfNormal { scale } => LN_2 + log_normal(x / scale) - scale.ln(),
+            Self::HalfNormalAbove { lower, scale } => {
+                LN_2 + log_normal((x - lower) / scale) - scale.ln()
+            }
+            Self::HalfNormalBelow { upper, scale } => {
+                LN_2 + log_normal((upper - x) / scale) - scale.ln()
+            }
             Self::StudentT {
                 df,
                 location,

@@ -12,6 +12,8 @@ impl Prior {
             Self::Normal { mean, sd } => mean + sd * rng.normal(),
             Self::LogNormal { log_mean, log_sd } => (log_mean + log_sd * rng.normal()).exp(),
             Self::HalfNormal { scale } => scale * rng.normal().abs(),
+            Self::HalfNormalAbove { lower, scale } => lower + scale * rng.normal().abs(),
+            Self::HalfNormalBelow { upper, scale } => upper - scale * rng.normal().abs(),
             Self::StudentT {
                 df,
                 location,

@@ -12,6 +12,8 @@ impl Prior {
                 -(1.0 + (x.ln() - log_mean) / (log_sd * log_sd)) / x
             }
             Self::HalfNormal { scale } => -x / (scale * scale),
+            Self::HalfNormalAbove { lower: end, scale }
+            | Self::HalfNormalBelow { upper: end, scale } => -(x - end) / (scale * scale),
             Self::StudentT {
                 df,
                 location,

@@ -48,6 +48,8 @@ families! {
     "normal" Normal(mean, sd);
     "log_normal" LogNormal(log_mean, log_sd);
     "half_normal" HalfNormal(scale);
+    "half_normal_above" HalfNormalAbove(lower, scale);
+    "half_normal_below" HalfNormalBelow(upper, scale);
     "student_t" StudentT(df, location, scale);
     "half_student_t" HalfStudentT(df, scale);
     "cauchy" Cauchy(location, scale);
