@@ -45,8 +45,9 @@ def many_kinds():
     }
     info["params"] |= {
         "w": {"prior": {"dist": "halfnorm", "loc": 0.5, "scale": 2.0}},
+        "u": {"prior": {"dist": "truncnorm", "a": -np.inf, "b": 0.5, "loc": 1.0, "scale": 2.0}, "drop": True},
         "v": {"prior": {"dist": "beta", "a": 2, "b": 3}, "drop": True},
-        "total": {"value": "lambda v, w: v + w", "derived": True},
+        "total": {"value": "lambda u, v, w: u + v + w", "derived": True},
         "ratio": {"derived": "lambda square, w: square / w"},
     }
     info["prior"] = {"ridge": lambda y, z: -0.5 * (y + z) ** 2, "slowly": lambda x: -abs(x)}

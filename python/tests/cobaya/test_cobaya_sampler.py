@@ -5,6 +5,7 @@ import pytest
 from cobaya.likelihood import Likelihood
 from cobaya.run import run
 from problems import COUNT, FOURTH_X, VARIANCE_X, assert_mean, chains, neal
+from scipy.stats import truncnorm
 
 ONCE = {"chains": 2, "warmup": 250, "Rminus1_stop": 1e-4}
 
@@ -106,11 +107,20 @@ def test_the_ordinary_way_gives_the_same_answers_with_hardly_more_theory_runs():
 
 def test_priors_that_towline_does_not_have_are_exact():
     info = neal(1, **ONCE, max_samples=800)
-    info["likelihood"]["w"] = {"external": lambda w, b: 0.0, "speed": 900}
-    info["params"] |= {"w": {"prior": {"dist": "halfnorm", "loc": 1.0, "scale": 2.0}}, "b": {"prior": {"dist": "beta", "a": 2, "b": 3}}}
+    info["likelihood"]["w"] = {"external": lambda w, b, u: 0.0, "speed": 900}
+    below = {"dist": "truncnorm", "a": -np.inf, "b": 0.5, "loc": 1.0, "scale": 2.0}
+    info["params"] |= {
+        "w": {"prior": {"dist": "halfnorm", "loc": 1.0, "scale": 2.0}},
+        "b": {"prior": {"dist": "beta", "a": 2, "b": 3}},
+        "u": {"prior": below},
+    }
     info["prior"] = {"tilt": lambda b: 2 * np.log(b)}
     _, sampler = run(info)
+    # Components of nearly the same speed are of one speed.
+    assert len(sampler.speeds.levels) == 1
     assert_mean(chains(sampler, "w"), 1 + 2 * np.sqrt(2 / np.pi))
+    assert_mean(chains(sampler, "u"), truncnorm(-np.inf, 0.5, 1.0, 2.0).mean())
+    assert chains(sampler, "u").max() < 2 and chains(sampler, "w").min() > 1
     # With the external prior b² the beta is one with four and three.
     assert_mean(chains(sampler, "b"), 4 / 7)
     assert_mean(chains(sampler, "x") ** 2, VARIANCE_X)

@@ -33,6 +33,11 @@ def mapped(pdf, periodic):
     if math.isfinite(lower) and math.isfinite(upper):
         return Mapped("Uniform", (lower, upper), _beside_constant(pdf, lower, upper))
     centre, width = _middle(pdf)
+    # A wall in the density would spoil frames, whose search for the mode ends at it: bounded on one side means a log scale.
+    for family, end in (("HalfNormalAbove", lower), ("HalfNormalBelow", upper)):
+        if math.isfinite(end):
+            away = abs(centre - end) + width
+            return Mapped(family, (end, away), _beside_normal(pdf, end, away, halves=1))
     return Mapped("Normal", (centre, width), _beside_normal(pdf, centre, width))
 
 
@@ -42,8 +47,8 @@ def _beside_constant(pdf, lower, upper):
     return lambda value: log_density(value) - log_base
 
 
-def _beside_normal(pdf, centre, width):
-    constant = math.log(width) + 0.5 * math.log(2 * math.pi)
+def _beside_normal(pdf, centre, width, halves=0):
+    constant = math.log(width) + 0.5 * math.log(2 * math.pi) - halves * math.log(2)
     log_density = _log_density(pdf)
 
     def correction(value):

@@ -7,6 +7,8 @@ from cobaya.log import LoggedError
 # Below this ratio of costs there is nothing to gain from two speeds. It is low, since warm-up finds out by itself how much
 # dragging pays: a fast evaluation that costs half a slow one is still worth having where y follows x closely.
 LEAST_RATIO = 1.3
+# Fast blocks whose costs differ by less than this are one: dragging the faster for every step of the slower would not pay.
+LEVEL_RATIO = 4.0
 # What a fast evaluation costs around the likelihood itself, in seconds, and what a slow one does with all that comes with a
 # draw (derived parameters, a row of the chain), measured on the report's tests.
 FAST_OVERHEAD = 3e-6
@@ -59,6 +61,7 @@ def find(model, blocking=None, log=None):
         blocks = [list(block) for block in model.get_param_blocking_for_sampler(split_fast_slow=False)[0]]
         costs = _costs(model, blocks)
         n_slow, reason = _cut(costs)
+        blocks, costs = _merged(blocks, costs, n_slow)
     return Speeds(blocks, n_slow, costs, _ratio(costs, n_slow), reason)
 
 
@@ -94,6 +97,18 @@ def _cut(costs):
         )
         return len(costs), reason
     return best + 1, "by the largest drop in cost from one block to the next"
+
+
+def _merged(blocks, costs, n_slow):
+    """The fast blocks of nearly the same speed together, at the cost of the slowest of them."""
+    kept, prices = blocks[: n_slow + 1], costs[: n_slow + 1]
+    for block, cost in zip(blocks[n_slow + 1 :], costs[n_slow + 1 :]):
+        if _padded(prices[-1]) < LEVEL_RATIO * _padded(cost):
+            kept[-1] = kept[-1] + block
+        else:
+            kept.append(block)
+            prices.append(cost)
+    return kept, prices
 
 
 def _padded(cost):

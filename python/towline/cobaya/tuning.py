@@ -62,7 +62,8 @@ def _factor(covariance):
 
 
 def _unconstrained(priors, values):
-    """Where values lie on the scale on which chains move, and the slopes of that map: logits of intervals, angles as points."""
+    """Where values lie on the scale on which chains move, and the slopes of that map: logits of intervals, logarithms of
+    distances from a single end, angles as points."""
     rows, middle = [], []
     for k, (prior, value) in enumerate(zip(priors, values)):
         unit = np.eye(len(priors))[k]
@@ -77,6 +78,11 @@ def _unconstrained(priors, values):
             angle = turn * (value - lower)
             rows += [-math.sin(angle) * turn * unit, math.cos(angle) * turn * unit]
             middle += [math.cos(angle), math.sin(angle)]
+        elif prior.family in ("HalfNormalAbove", "HalfNormalBelow"):
+            away = value - prior.arguments[0]
+            away = math.copysign(max(abs(away), 1e-6 * prior.arguments[1]), away)
+            rows.append(unit / away)
+            middle.append(math.log(abs(away)))
         else:
             rows.append(unit)
             middle.append(value)
