@@ -23,6 +23,7 @@ use crate::error::Error;
 use crate::factor::Factor;
 use crate::proposal::SmallBuffer;
 use crate::rng::Rng;
+use limits::{WHITE, WHITENINGS};
 use serde::{Deserialize, Serialize};
 use shape::Shape;
 use visits::Samples;
@@ -96,21 +97,92 @@ impl Surrogate {
     /// not finite, repeated, or hopelessly far down are left out. The result depends
     /// on the visits, their order and nothing else.
     pub fn fit(visits: &[Visit], centre: &[f64], factor: &Factor) -> Option<Self> {
+        let (mut fitted, mut draws) = Self::fit_whitened(visits, centre, factor)?;
+        for _ in 0..WHITENINGS {
+            let Some((centre, factor)) = fitted.whitening(&draws) else {
+                break;
+            };
+            let Some(again) = Self::fit_whitened(visits, &centre, &factor) else {
+                break;
+            };
+            (fitted, draws) = again;
+        }
+        Some(fitted)
+    }
+
+    /// A surrogate in these coordinates, and its own draws there.
+    fn fit_whitened(
+        visits: &[Visit],
+        centre: &[f64],
+        factor: &Factor,
+    ) -> Option<(Self, Vec<Vec<f64>>)> {
         let samples = Samples::new(visits, centre, factor)?;
         let choice = choose::choose(&samples)?;
-        Some(Self {
+        let fitted = Self {
             centre: centre.to_vec(),
             factor: factor.clone(),
             offset: samples.top,
             shape: choice.shape,
             moves: choice.moves,
             quality: choice.quality,
-        })
+        };
+        Some((fitted, choice.draws))
+    }
+
+    /// The mean of its own draws in the bulk and the root of their covariance, where these are not what it was whitened with.
+    fn whitening(&self, draws: &[Vec<f64>]) -> Option<(Vec<f64>, Factor)> {
+        let p = self.dim();
+        // Beyond the radius its tails are heavier than those of what was seen, on purpose.
+        let radius = self.shape.guard.radius;
+        let near = |w: &&Vec<f64>| w.iter().map(|v| v * v).sum::<f64>() <= radius * radius;
+        let bulk: Vec<&Vec<f64>> = draws.iter().filter(near).collect();
+        let count = bulk.len().max(1) as f64;
+        let mean = |of: &dyn Fn(&[f64]) -> f64| bulk.iter().map(|w| of(w)).sum::<f64>() / count;
+        let means: Vec<f64> = (0..p).map(|i| mean(&|w| w[i])).collect();
+        let mut covariance = vec![0.0; p * p];
+        let mut off = means.iter().fold(0.0_f64, |most, m| most.max(m.abs()));
+        for i in 0..p {
+            for j in 0..p {
+                covariance[i * p + j] = mean(&|w| (w[i] - means[i]) * (w[j] - means[j]));
+                let wanted = f64::from(u8::from(i == j));
+                off = off.max((covariance[i * p + j] - wanted).abs());
+            }
+        }
+        if off <= WHITE || !off.is_finite() {
+            return None;
+        }
+        // Both through the old factor: x = centre + L w.
+        let own = Factor::from_covariance(&covariance, "the surrogate's own covariance").ok()?;
+        let through = |v: &[f64]| {
+            let mut out = vec![0.0; p];
+            self.factor.apply(v, &mut out);
+            out
+        };
+        let mut total = vec![0.0; p * p];
+        for k in 0..p {
+            let mut column = vec![0.0; p];
+            own.apply(&unit(k, p), &mut column);
+            let column = through(&column);
+            for i in 0..p {
+                for j in 0..p {
+                    total[i * p + j] += column[i] * column[j];
+                }
+            }
+        }
+        let shift = through(&means);
+        let centre = self.centre.iter().zip(&shift).map(|(c, s)| c + s).collect();
+        let factor = Factor::from_covariance(&total, "the surrogate's own covariance").ok()?;
+        Some((centre, factor))
     }
 
     /// How good it is expected to be.
     pub fn quality(&self) -> &Quality {
         &self.quality
+    }
+
+    /// The root of the covariance with which it is whitened.
+    pub(crate) fn factor(&self) -> &Factor {
+        &self.factor
     }
 
     /// The number of slow variables.
@@ -181,4 +253,8 @@ impl Surrogate {
         }
         Ok(())
     }
+}
+
+fn unit(k: usize, p: usize) -> Vec<f64> {
+    (0..p).map(|i| f64::from(u8::from(i == k))).collect()
 }

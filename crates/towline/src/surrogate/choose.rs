@@ -23,6 +23,8 @@ pub(super) struct Choice {
     pub shape: Shape,
     pub moves: usize,
     pub quality: Quality,
+    /// Its own draws, whitened.
+    pub draws: Vec<Vec<f64>>,
 }
 
 /// The cheapest candidate that is about as good as the best.
@@ -41,7 +43,8 @@ pub(super) fn choose(samples: &Samples) -> Option<Choice> {
     let chosen = tried
         .into_iter()
         .find(|tried| tried.error() <= factor * best + units)?;
-    let (moves, memory) = Trial::new(&chosen.shape, &start.w, TRIAL_STARTS).moves();
+    let trial = Trial::new(&chosen.shape, &start.w, TRIAL_STARTS);
+    let (moves, memory) = trial.moves();
     Some(Choice {
         shape: chosen.shape,
         moves,
@@ -52,6 +55,7 @@ pub(super) fn choose(samples: &Samples) -> Option<Choice> {
             memory,
             points: samples.list.len(),
         },
+        draws: trial.draws,
     })
 }
 

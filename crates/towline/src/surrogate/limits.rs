@@ -29,6 +29,13 @@ pub const MARGIN: f64 = 1.0;
 /// lighter than the marginal's, a chain gets stuck. Costs a few hundredths of the acceptances.
 pub const TAIL_RATE: f64 = 0.75;
 
+/// A surrogate whose own draws have a mean further from zero than this, or a covariance further from the identity (in any entry), was
+/// whitened badly: the moments of a short chain may be far off where there is a long tail. It is fitted again, whitened by its own.
+pub const WHITE: f64 = 0.35;
+
+/// So often at most.
+pub const WHITENINGS: usize = 3;
+
 /// Degrees of the polynomials tried.
 pub const DEGREES: [usize; 3] = [2, 3, 4];
 

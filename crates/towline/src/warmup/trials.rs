@@ -35,7 +35,7 @@ const WITH_LEARNED: [f64; 3] = [0.82, 0.12, 0.06];
 const WITHOUT_LEARNED: [f64; 3] = [0.0, 0.85, 0.15];
 /// A target that knows its own frames is trusted further, and the linear frame of many variables is a poor one. The random walk
 /// has more to do than elsewhere: scales of latent variables have long tails, which the learned proposal leaves to it.
-const OWN_WITH_LEARNED: [f64; 3] = [0.62, 0.35, 0.03];
+const OWN_WITH_LEARNED: [f64; 3] = [0.75, 0.22, 0.03];
 const OWN_WITHOUT_LEARNED: [f64; 3] = [0.0, 0.95, 0.05];
 /// Where the linear frame wins, the safe moves are in the best searched frame: far from the centre, where the linear one no longer
 /// fits, a chain would stay for thousands of steps, and so hardly ever be there. They may cost as much as the
@@ -439,6 +439,10 @@ fn learned_proposal<T: Target>(
         } else {
             WITH_LEARNED
         };
+        // Its shape is surer than that of the moments of a short chain; the size of the steps, which was tuned, is kept.
+        let wider = (surrogate.factor().log_det() - tuning.slow.log_det()) / p;
+        tuning.slow = surrogate.factor().clone();
+        tuning.scale *= (-wider).exp();
         tuning.surrogate = Some(surrogate);
     }
     tuning.trials.push(trial);

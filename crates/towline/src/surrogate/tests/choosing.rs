@@ -98,3 +98,34 @@ fn fitting_twice_gives_the_same_bits_and_survives_storage() {
     let stored = serde_json::to_string(&surrogate).unwrap();
     assert_eq!(surrogate, serde_json::from_str(&stored).unwrap());
 }
+
+#[test]
+fn bad_moments_of_a_short_chain_are_replaced_by_its_own() {
+    let target = LogGamma::new(3);
+    let mut rng = Rng::stream(61, 0);
+    let visits: Vec<Visit> = (0..250)
+        .map(|_| {
+            let x: Vec<f64> = (0..2).map(|_| target.draw(&mut rng)).collect();
+            let log_marginal = x.iter().map(|&s| target.log_density(s)).sum();
+            Visit { x, log_marginal }
+        })
+        .collect();
+    let given = Factor::diagonal(&[0.3, 3.0], "test").unwrap();
+    let surrogate = Surrogate::fit(&visits, &[1.0, -2.0], &given).unwrap();
+    for (centre, sd) in surrogate.centre.iter().zip(surrogate.factor().sds()) {
+        assert!(
+            centre.abs() < 0.3 && (0.75..1.3).contains(&sd),
+            "{centre}, {sd}"
+        );
+    }
+    let right = Factor::diagonal(&[1.0, 1.0], "test").unwrap();
+    let best = Surrogate::fit(&visits, &[0.0; 2], &right).unwrap();
+    assert_eq!(best.factor(), &right, "good moments are left alone");
+    for _ in 0..500 {
+        let x: Vec<f64> = (0..2).map(|_| target.draw(&mut rng)).collect();
+        if x.iter().all(|s| (-2.0..1.3).contains(s)) {
+            let apart = surrogate.log_density(&x) - best.log_density(&x);
+            assert!(apart.abs() < 0.2, "{apart} at {x:?}");
+        }
+    }
+}

@@ -36,7 +36,7 @@ fn tails_fall_and_are_no_lighter_than_the_gaussian_along_every_ray() {
             let mut ray: Vec<f64> = (0..3).map(|_| rng.normal()).collect();
             let length = ray.iter().map(|v| v * v).sum::<f64>().sqrt();
             ray.iter_mut().for_each(|v| *v /= length);
-            let at = |r: f64| surrogate.log_density(&ray.map_by(r));
+            let at = |r: f64| surrogate.shape.log_density(&ray.map_by(r));
             let (mut last, mut gain) = (at(radius), at(radius) + 0.5 * radius * radius);
             for k in 1..60 {
                 let r = radius * (1.0 + 0.2 * f64::from(k));
