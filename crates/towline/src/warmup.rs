@@ -499,7 +499,11 @@ fn last_window<T: Target>(
     let ailments = health.ailments();
     if ailments.iter().any(|a| a.kind == AilmentKind::Shut) {
         // A frame that shuts a region out cannot be trusted with the work.
-        tuning.shares = DISTRUSTED;
+        let [learned, framed, linear] = DISTRUSTED;
+        tuning.shares = match tuning.main.frame {
+            FrameKind::Linear => [learned, linear, framed],
+            _ => [learned, framed, linear],
+        };
     }
     tuning
         .notes

@@ -73,7 +73,7 @@ fn framed_drags_come_within_a_quarter_of_the_marginal_ideal_on_one_mode() {
             &target,
             (&[0.5], &y),
             WARMUP,
-            (3, 4, draws(6_000, 60_000)),
+            (3, 4, draws(15_000, 60_000)),
             random_walk_only,
         );
         check(&target, &sampled);
@@ -161,6 +161,7 @@ fn a_frame_that_fails_on_one_side_is_caught_by_the_report() {
     let insist = |tuning: &mut Tuning| {
         tuning.main.frame = towline::FrameKind::Laplace;
         tuning.main.n = 1;
+        tuning.safe.frame = towline::FrameKind::Linear;
         tuning.shares = [0.0, 0.8, 0.2];
     };
     let sampled = sample(

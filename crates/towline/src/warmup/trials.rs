@@ -24,8 +24,10 @@ const LINEAR_MARGIN: f64 = 1.5;
 /// After this share of the rounds, settings worth less than this share of the best are tried no more.
 const FIRST_ROUNDS: f64 = 0.35;
 const HOPELESS: f64 = 0.4;
-/// Long before that, after so many rounds, those go that cost too much even if every step were accepted.
+/// Long before that, after so many rounds, those go that cost too much even if every step were accepted. Until then only short drags
+/// are tried, whose prices tell those of the long ones.
 const PRICING_ROUNDS: usize = 4;
+const PRICED_N: usize = 4;
 /// A learned proposal must be this much better than the random walk to be worth its risk.
 const LEARNED_MARGIN: f64 = 1.1;
 /// What a random walk's effective draws per step cannot exceed, for one slow variable; short trials may say more.
@@ -43,6 +45,8 @@ const OWN_WITHOUT_LEARNED: [f64; 3] = [0.0, 0.95, 0.05];
 const SEARCHED_SHARES: [f64; 2] = [0.02, 0.3];
 /// Trials within this share of the best are as good: the cheapest of them is taken.
 const WITHIN_NOISE: f64 = 0.97;
+/// The share of steps that an interruption is taken not to have touched.
+const UNDISTURBED: f64 = 0.9;
 /// A best acceptance below this says that something is wrong, not that the target is hard.
 const HARDLY_ANY: f64 = 0.01;
 /// Drags up to this length are taken instead of shorter ones where they cost at most this much of them.
@@ -270,7 +274,8 @@ fn compare<T: Target>(
     let first = (FIRST_ROUNDS * rounds as f64).ceil() as usize;
     let mut sums = Sums::new(drags.len());
     let mut crossings = vec![Vec::new(); drags.len()];
-    let mut alive: Vec<usize> = (0..drags.len()).collect();
+    let short = |k: &usize| settings[*k].n <= PRICED_N;
+    let mut alive: Vec<usize> = (0..drags.len()).filter(short).collect();
     for round in 0..rounds {
         if round == PRICING_ROUNDS.min(first) {
             sums.pool(exchange)?;
@@ -304,8 +309,9 @@ fn compare<T: Target>(
         }
     }
     sums.pool(exchange)?;
-    let trials = (0..settings.len()).map(|k| sums.trial(k, &settings[k], cost));
-    Ok((trials.collect(), crossings))
+    let tried = (0..settings.len()).filter(|&k| sums.rounds(k) > 0.0);
+    let trials = tried.map(|k| sums.trial(k, &settings[k], cost)).collect();
+    Ok((trials, crossings))
 }
 
 /// What the rounds of a comparison add up to, over all chains once pooled.
@@ -356,6 +362,35 @@ impl Sums {
         Ok(())
     }
 
+    /// In how many rounds a setting was tried.
+    fn rounds(&self, k: usize) -> f64 {
+        self.pooled[5 * k]
+    }
+
+    /// What a step costs: known where it was tried, else from shorter drags in the same frame, in proportion to the intervals.
+    fn price(&self, k: usize, settings: &[Setting], cost: Cost) -> f64 {
+        let known = |j: usize| self.trial(j, &settings[j], cost).cost;
+        if self.rounds(k) > 0.0 {
+            return known(k);
+        }
+        let same = |j: &usize| settings[*j].frame == settings[k].frame && self.rounds(*j) > 0.0;
+        let n = |j: usize| settings[j].n as f64;
+        let shortest = (0..settings.len())
+            .filter(same)
+            .min_by_key(|&j| settings[j].n);
+        let longest = (0..settings.len())
+            .filter(same)
+            .max_by_key(|&j| settings[j].n);
+        match (shortest, longest) {
+            (Some(a), Some(b)) if n(b) > n(a) => {
+                let each = (known(b) - known(a)) / (n(b) - n(a));
+                known(b) + each.max(0.0) * (n(k) - n(b))
+            }
+            // Nothing to go by: it is tried.
+            _ => 0.0,
+        }
+    }
+
     /// What is known of a setting.
     fn trial(&self, k: usize, setting: &Setting, cost: Cost) -> Trial {
         let of = |i: usize| self.pooled[5 * k + i] / self.pooled[5 * k].max(1.0);
@@ -389,7 +424,9 @@ impl Sums {
             .fold(0.0, f64::max);
         let safe = (0..settings.len()).find(|&k| linear(k) && settings[k].n > 1);
         (0..settings.len())
-            .filter(|&k| ceiling / trial(k).cost >= HOPELESS * most || Some(k) == safe)
+            .filter(|&k| {
+                ceiling >= HOPELESS * most * self.price(k, settings, cost) || Some(k) == safe
+            })
             .collect()
     }
 
@@ -461,11 +498,12 @@ fn attempt<T: Target>(
 ) -> Result<Trial, Error> {
     let drag = tuning.learned_drag(surrogate)?;
     let between = tuning.extra_moves();
-    let (mut acceptance, mut evaluations, mut seconds) = (0.0, 0.0, 0.0);
+    let (mut acceptance, mut evaluations) = (0.0, 0.0);
+    let mut seconds = Vec::with_capacity(steps);
     for _ in 0..steps {
         let begun = Instant::now();
         let taken = walker.cross(surrogate, &drag, rng)?;
-        seconds += begun.elapsed().as_secs_f64();
+        seconds.push(begun.elapsed().as_secs_f64());
         acceptance += taken.acceptance;
         evaluations += spent(&taken.info, cost);
         // With many variables a drag hardly changes y, and the same y would be judged at every step.
@@ -474,7 +512,7 @@ fn attempt<T: Target>(
         }
     }
     let cost = match cost {
-        Cost::Measured => seconds,
+        Cost::Measured => undisturbed(seconds) * steps as f64,
         Cost::Ratio(_) => evaluations,
     };
     let all = exchange.gather(&[acceptance, cost])?;
@@ -488,6 +526,14 @@ fn attempt<T: Target>(
         cost: mean(1).max(1e-12),
         acceptance: mean(0),
     })
+}
+
+/// The mean of the times of steps without the longest: on a busy machine a few of them take many times what they should, and
+/// in a short trial that would decide.
+fn undisturbed(mut seconds: Vec<f64>) -> f64 {
+    seconds.sort_by(f64::total_cmp);
+    seconds.truncate((UNDISTURBED * seconds.len() as f64).ceil() as usize);
+    seconds.iter().sum::<f64>() / seconds.len().max(1) as f64
 }
 
 pub(super) fn spent(info: &crate::Info, cost: Cost) -> f64 {
