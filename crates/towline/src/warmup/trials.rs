@@ -24,8 +24,9 @@ const LINEAR_MARGIN: f64 = 1.5;
 /// After this share of the rounds, settings worth less than this share of the best are tried no more.
 const FIRST_ROUNDS: f64 = 0.35;
 const HOPELESS: f64 = 0.4;
-/// Long before that, after so many rounds, those go that cost too much even if every step were accepted. Until then only short drags
-/// are tried, whose prices tell those of the long ones.
+/// Long before that, after so many rounds, those go that cost too much even if every step were accepted. Where many variables are
+/// fast, only short drags are tried until then: their prices tell those of the long ones, a single one of which may cost as much as
+/// a hundred draws.
 const PRICING_ROUNDS: usize = 4;
 const PRICED_N: usize = 4;
 /// A learned proposal must be this much better than the random walk to be worth its risk.
@@ -274,12 +275,17 @@ fn compare<T: Target>(
     let first = (FIRST_ROUNDS * rounds as f64).ceil() as usize;
     let mut sums = Sums::new(drags.len());
     let mut crossings = vec![Vec::new(); drags.len()];
-    let short = |k: &usize| settings[*k].n <= PRICED_N;
+    let many = walker.y().len() > start::MOST_FAST;
+    let short = |k: &usize| !many || settings[*k].n <= PRICED_N;
     let mut alive: Vec<usize> = (0..drags.len()).filter(short).collect();
     for round in 0..rounds {
         if round == PRICING_ROUNDS.min(first) {
             sums.pool(exchange)?;
             alive = sums.affordable(settings, cost);
+            if many {
+                // From here on all are tried on the same proposals.
+                sums = Sums::new(drags.len());
+            }
         }
         if round == first {
             sums.pool(exchange)?;
