@@ -1,8 +1,8 @@
 //! Watches whether frames work everywhere: failures, and regions that framed moves never enter.
 //!
 //! A frame that is wrong in some region makes that region unreachable for its own moves; the chain then looks
-//! perfect and is wrong. Moves in the linear frame, always mixed in, do get there, and that difference is
-//! what is looked for here.
+//! perfect and is wrong. Moves in the linear frame, which every kernel of warm-up's has, do get there, and that
+//! difference is what is looked for here.
 
 use crate::info::Info;
 use serde::{Deserialize, Serialize};

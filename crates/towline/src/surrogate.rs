@@ -93,7 +93,8 @@ pub struct Quality {
 impl Surrogate {
     /// Fits a surrogate to visited points; `None` where there are too few of use.
     ///
-    /// `centre` and `factor` are the learned mean of x and the root of its covariance. Visits that are
+    /// `centre` and `factor` are the learned mean of x and the root of its covariance; where its own draws have others, it is
+    /// fitted again with those. Visits that are
     /// not finite, repeated, or hopelessly far down are left out. The result depends
     /// on the visits, their order and nothing else.
     pub fn fit(visits: &[Visit], centre: &[f64], factor: &Factor) -> Option<Self> {
