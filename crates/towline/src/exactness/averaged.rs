@@ -5,7 +5,7 @@ use super::lattice::Lattice;
 use super::moves::{sheared, walk};
 use super::space::{Choices, Space};
 use super::zscores::assert_exact;
-use crate::state::State;
+use crate::kernel::state::State;
 use crate::testing::Neal1;
 use crate::{
     AveragedDrag, Chain, Coordinate, CrankNicolson, Curvature, Drag, Factor, FastMove, FrameRule,
@@ -385,7 +385,7 @@ fn a_start_without_mass_at_the_new_x_costs_one_evaluation() {
         }
     }
     let kernel = averaged(4, drag(5, unit(), walk(&[0.05])));
-    let mut work = crate::state::Workspace::new(1, 1);
+    let mut work = crate::kernel::state::Workspace::new(1, 1);
     let mut rng = Rng::stream(3, 0);
     let mut refused = 0;
     for k in 0..200 {

@@ -2,7 +2,7 @@
 
 use crate::error::ModelError;
 use crate::frame::{Frame, Root};
-use crate::rng::Rng;
+use crate::random::Rng;
 use crate::target::{Scratch, Target};
 use crate::{Factor, Linear};
 use std::sync::Arc;

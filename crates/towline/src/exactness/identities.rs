@@ -3,10 +3,10 @@
 use super::continuous::Skewed;
 use super::moves::walk;
 use super::reference::{Defect, Memory, Reference, identity};
-use crate::density::{Between, Buffers, End, Ends, FastDensity};
+use crate::fast::density::{Between, Buffers, End, Ends, FastDensity};
 use crate::frame::Frame;
-use crate::rng::Rng;
-use crate::state::{State, Workspace, prepare};
+use crate::kernel::state::{State, Workspace, prepare};
+use crate::random::Rng;
 use crate::{Drag, Factor, Info, SlowProposal, Target};
 
 /// A production step and the path it took (recorded by the reference, which draws the same numbers).

@@ -5,12 +5,12 @@ use super::lattice::Lattice;
 use super::moves::{sheared, walk};
 use super::space::{Choices, Matrix, Space};
 use super::zscores::assert_exact;
-use crate::density::{Between, Conditional, End, Ends, FastDensity, Spread, Way};
 use crate::error::Error;
+use crate::fast::density::{Between, Conditional, End, Ends, FastDensity, Spread, Way};
+use crate::fast::moves::{Coordinates, Metropolis, Move, Point, Tally, Work};
+use crate::fast::path;
 use crate::frame::Frame;
-use crate::moves::{Coordinates, Metropolis, Move, Point, Tally, Work};
-use crate::path;
-use crate::state::{State, Workspace, prepare};
+use crate::kernel::state::{State, Workspace, prepare};
 use crate::{
     AveragedDrag, Chain, Curvature, Drag, Factor, FastMove, FastOnly, FrameRule, Hmc, Info, Kernel,
     Laplace, Linear, ModelError, NestedDrag, RandomWalk, Rng, Scratch, Slice, SlowProposal, Target,
@@ -369,7 +369,7 @@ fn propose(
     state: &State<<Lattice as Target>::Cache>,
     work: &mut Workspace,
     rng: &mut Rng,
-) -> Option<crate::state::Slow<<Lattice as Target>::Cache>> {
+) -> Option<crate::kernel::state::Slow<<Lattice as Target>::Cache>> {
     slow().propose(&state.slow.x, &mut work.x, rng);
     prepare(target, &work.x).unwrap()
 }

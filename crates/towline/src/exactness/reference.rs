@@ -3,12 +3,12 @@
 //! Without a defect it is the production drag, entry by entry of the matrix (`defects` checks that), so
 //! a defect is one change to something right.
 
-use crate::density::{Between, End, Ends, FastDensity};
+use crate::fast::density::{Between, End, Ends, FastDensity};
+use crate::fast::moves::{FastMove, Move, Point, Work};
 use crate::frame::Frame;
-use crate::moves::{FastMove, Move, Point, Work};
-use crate::proposal::SlowProposal;
-use crate::rng::Rng;
-use crate::state::{State, Workspace, prepare};
+use crate::kernel::state::{State, Workspace, prepare};
+use crate::random::Rng;
+use crate::slow::proposal::SlowProposal;
 use crate::target::Target;
 
 /// A mistake that a dragging sampler can make; six of them were found in other samplers.

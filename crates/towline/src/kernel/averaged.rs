@@ -2,11 +2,11 @@
 
 use super::Drag;
 use super::crossing::{Crossing, Proposed};
-use crate::density::Ends;
 use crate::error::Error;
-use crate::info::Info;
-use crate::rng::Rng;
-use crate::state::{State, Workspace, evaluate};
+use crate::fast::density::Ends;
+use crate::kernel::info::Info;
+use crate::kernel::state::{State, Workspace, evaluate};
+use crate::random::Rng;
 use crate::target::Target;
 use serde::{Deserialize, Serialize};
 

@@ -1,16 +1,16 @@
 //! From x to x*: what every kernel that drags has in common.
 
 use super::Drag;
-use crate::bundle::{self, Bundle};
-use crate::density::{Between, End, Ends, Kept, Ledger, Spent};
 use crate::error::Error;
+use crate::fast::density::{Between, End, Ends, Kept, Ledger, Spent};
+use crate::fast::lockstep::{self, Bundle};
+use crate::fast::moves::{FastMove, Metropolis, Move, Tally};
+use crate::fast::nested::refine::{Refined, keeps_blocks, refine};
+use crate::fast::path::{self, Path};
 use crate::frame::Frame;
-use crate::info::Info;
-use crate::moves::{FastMove, Metropolis, Move, Tally};
-use crate::path::{self, Path};
-use crate::refine::{Refined, keeps_blocks, refine};
-use crate::rng::Rng;
-use crate::state::{Slow, State, Workspace, prepare};
+use crate::kernel::info::Info;
+use crate::kernel::state::{Slow, State, Workspace, prepare};
+use crate::random::Rng;
 use crate::target::Target;
 
 /// x* with its slow cache and frame.
@@ -252,10 +252,10 @@ impl<'a, T: Target> Crossing<'a, T> {
         let Workspace { z, buffers, .. } = work;
         if self.is_framed() {
             let between = Between::<T, true>::new(from, to, buffers);
-            bundle::lockstep(paths, self.n, inner, between, start, z, rng)
+            lockstep::lockstep(paths, self.n, inner, between, start, z, rng)
         } else {
             let between = Between::<T, false>::new(from, to, buffers);
-            bundle::lockstep(paths, self.n, inner, between, start, z, rng)
+            lockstep::lockstep(paths, self.n, inner, between, start, z, rng)
         }
     }
 

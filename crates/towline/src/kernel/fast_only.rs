@@ -1,12 +1,12 @@
 //! Moves of the fast variables at fixed x: no slow evaluation at all.
 
-use crate::density::{Conditional, End};
 use crate::error::Error;
+use crate::fast::density::{Conditional, End};
+use crate::fast::moves::{FastMove, Move, Point};
 use crate::frame::FrameRule;
-use crate::info::Info;
-use crate::moves::{FastMove, Move, Point};
-use crate::rng::Rng;
-use crate::state::{State, Workspace};
+use crate::kernel::info::Info;
+use crate::kernel::state::{State, Workspace};
+use crate::random::Rng;
 use crate::target::Target;
 use serde::{Deserialize, Serialize};
 

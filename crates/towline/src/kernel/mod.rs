@@ -1,24 +1,24 @@
 //! Kernels: what leaves the target invariant. One file each.
 
 mod averaged;
+pub(crate) mod baseline;
 mod crossing;
 mod drag;
 mod fast_only;
-mod joint;
-mod single;
+pub(crate) mod info;
+pub(crate) mod state;
 
 pub use averaged::AveragedDrag;
+pub use baseline::{Joint, Single};
 pub(crate) use crossing::Proposed;
 pub use drag::Drag;
 pub use fast_only::FastOnly;
-pub use joint::Joint;
-pub use single::Single;
 
 use crate::error::Error;
 use crate::frame::FrameRule;
-use crate::info::Info;
-use crate::rng::Rng;
-use crate::state::{State, Workspace};
+use crate::kernel::info::Info;
+use crate::kernel::state::{State, Workspace};
+use crate::random::Rng;
 use crate::target::Target;
 use serde::{Deserialize, Serialize};
 

@@ -3,8 +3,8 @@
 use crate::error::Error;
 use crate::model::{Column, Role};
 use crate::store::{FORMAT, Manifest, Options, VERSION};
-use crate::tuning::Tuning;
 use crate::warmup::Cost;
+use crate::warmup::tuning::Tuning;
 use std::time::Duration;
 
 /// The settings of a run: the defaults make four chains of 2,000 draws.

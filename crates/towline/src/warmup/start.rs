@@ -1,14 +1,14 @@
 //! From a start to the bulk of the marginal: widths, then the mode of the estimated marginal of x.
 
-use super::scales::{MOST_TRIALS, scales};
-use crate::ascend::ascend;
-use crate::climb::{Surface, clean, climb_with, feel};
 use crate::error::Error;
-use crate::factor::Factor;
+use crate::frame::laplace::{Curvature, Laplace};
 use crate::frame::{Frame, Linear, Root};
-use crate::info::Info;
-use crate::laplace::{Curvature, Laplace};
-use crate::state::{Visit, prepare};
+use crate::kernel::info::Info;
+use crate::kernel::state::{Visit, prepare};
+use crate::linalg::Factor;
+use crate::optimise::lbfgs::ascend;
+use crate::optimise::newton::{Surface, clean, climb_with, feel};
+use crate::optimise::widths::{MOST_TRIALS, scales};
 use crate::target::{Scratch, Target};
 
 /// With more slow variables than this the climb in x takes gradients only: p + 1 squared over two slow

@@ -3,13 +3,13 @@
 use super::tilt::Crossing;
 use super::walker::{Comparison, Walker};
 use super::{Cost, inner, persistence, start};
+use crate::chain::exchange::Exchange;
 use crate::error::Error;
-use crate::exchange::Exchange;
-use crate::proposal::SlowProposal;
-use crate::rng::Rng;
-use crate::surrogate::Surrogate;
+use crate::random::Rng;
+use crate::slow::proposal::SlowProposal;
+use crate::slow::surrogate::Surrogate;
 use crate::target::Target;
-use crate::tuning::{FrameKind, Setting, Trial, Tuning};
+use crate::warmup::tuning::{FrameKind, Setting, Trial, Tuning};
 use std::time::Instant;
 
 /// Intervals tried in each frame: in a moving frame little is left to mend, without one much is.

@@ -2,18 +2,18 @@
 
 use super::tilt::{self, Crossing};
 use super::{Warming, learned, modes_of, start};
-use crate::anchors::Mode;
+use crate::chain::exchange::Exchange;
+use crate::chain::health::FrameHealth;
 use crate::error::Error;
-use crate::exchange::Exchange;
-use crate::health::FrameHealth;
-use crate::info::Info;
+use crate::frame::anchors::Mode;
+use crate::kernel::info::Info;
+use crate::kernel::state::{State, Workspace, evaluate, prepare};
 use crate::kernel::{Drag, Kernel, Proposed};
-use crate::proposal::SlowProposal;
-use crate::rng::Rng;
-use crate::state::{State, Workspace, evaluate, prepare};
-use crate::surrogate::{Surrogate, Visit};
+use crate::random::Rng;
+use crate::slow::proposal::SlowProposal;
+use crate::slow::surrogate::{Surrogate, Visit};
 use crate::target::Target;
-use crate::tuning::Tuning;
+use crate::warmup::tuning::Tuning;
 use std::time::Instant;
 
 pub(super) struct Walker<'a, T: Target> {

@@ -1,0 +1,5 @@
+//! Deterministic optimisers: they know neither targets nor frames.
+
+pub(crate) mod lbfgs;
+pub(crate) mod newton;
+pub(crate) mod widths;

@@ -1,0 +1,512 @@
+//! Warm-up: from a start to a frozen [`Tuning`], with nothing set by hand.
+//!
+//! A search climbs to the mode of the estimated marginal of x; windows of fixed length then learn
+//! covariances, the linear frame and the scale of the steps; trials choose the inner move, the frame, n and
+//! the slow proposal by effective draws per cost; and a last window, with what was chosen, checks it.
+//! Every chain does the same, and what they learn is pooled at fixed points.
+
+mod inner;
+mod moments;
+mod persistence;
+mod settle;
+mod start;
+#[cfg(test)]
+mod tests;
+mod tilt;
+mod trials;
+pub(crate) mod tuning;
+mod walker;
+
+use crate::chain::exchange::{Exchange, Solo};
+use crate::chain::health::{AilmentKind, FrameHealth};
+use crate::error::Error;
+use crate::frame::Linear;
+use crate::frame::anchors::{Anchors, Mode};
+use crate::frame::laplace::Curvature;
+use crate::kernel::info::Info;
+use crate::linalg::Factor;
+use crate::random::Rng;
+use crate::slow::surrogate::Visit;
+use crate::target::Target;
+use crate::warmup::tuning::{FrameKind, Setting, Tuning};
+use moments::{Moments, shrunk};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use walker::Walker;
+
+/// What a slow evaluation costs beside a fast one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cost {
+    /// Whatever it takes: seconds are measured.
+    Measured,
+    /// So many fast evaluations. Nothing is measured, so a run is the same on every machine.
+    Ratio(f64),
+}
+
+/// The settings of a warm-up: the defaults need no change.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Warmup {
+    /// Slow evaluations each chain may spend, about; `None` for a number that suits the slow variables.
+    pub slow_evaluations: Option<usize>,
+    /// What evaluations cost.
+    pub cost: Cost,
+}
+
+impl Default for Warmup {
+    fn default() -> Self {
+        Self {
+            slow_evaluations: None,
+            cost: Cost::Measured,
+        }
+    }
+}
+
+/// A chain that is warm.
+#[derive(Debug, Clone)]
+pub struct Warm {
+    /// What was learned.
+    pub tuning: Tuning,
+    /// The slow variables where it stands.
+    pub x: Vec<f64>,
+    /// The fast variables.
+    pub y: Vec<f64>,
+    /// What warm-up spent, in this chain.
+    pub spent: Info,
+}
+
+/// A chain between two stages of its warm-up, as plain data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Warming {
+    stage: usize,
+    tuning: Tuning,
+    x: Vec<f64>,
+    y: Vec<f64>,
+    rng: Rng,
+    spent: Info,
+    visits: Vec<Visit>,
+    modes: Vec<Mode>,
+    crossings: Vec<tilt::Crossing>,
+    health: FrameHealth,
+}
+
+impl Warming {
+    /// How many stages are done, not counting the search.
+    pub fn stage(&self) -> usize {
+        self.stage
+    }
+
+    /// Whether there is nothing more to do.
+    pub fn is_done(&self) -> bool {
+        self.stage >= LAST_STAGE
+    }
+
+    /// What was spent so far, in this chain.
+    pub fn spent(&self) -> Info {
+        self.spent
+    }
+
+    /// The chain, warm, and its generator.
+    pub fn finish(self) -> (Warm, Rng) {
+        let warm = Warm {
+            tuning: self.tuning,
+            x: self.x,
+            y: self.y,
+            spent: self.spent,
+        };
+        (warm, self.rng)
+    }
+}
+
+/// Slow evaluations of a warm-up by default: a base, and more for every slow variable, since a covariance
+/// and a surrogate have to be learned. Six slow variables make 1,300.
+const SLOW_BASE: usize = 400;
+const SLOW_EACH: usize = 150;
+/// Every so many steps of the last window are made with the whole kernel, the others with the learned proposal that they teach.
+const SAFE_EVERY: usize = 5;
+/// The shares of the search, of the two windows that learn, of the trials and of the last window.
+const SEARCH: f64 = 0.3;
+const WINDOWS: [f64; 2] = [0.12, 0.2];
+const TRIALS: f64 = 0.2;
+const LAST: f64 = 0.18;
+/// Shares where the frame is wrong in some region: the linear frame does the work.
+const DISTRUSTED: [f64; 3] = [0.0, 0.3, 0.7];
+/// The stages after the search and the two windows.
+const TRIALS_STAGE: usize = 3;
+const LAST_STAGE: usize = 4;
+/// So many log units below the best chain's place, a chain has lost its way.
+const HOPELESS: f64 = 100.0;
+/// What the curvature at the mode is worth beside draws, in draws for each variable.
+const BELIEF: f64 = 2.0;
+/// How many steps of a window are worth one independent draw, roughly: enough not to trust a short window.
+const STEPS_PER_DRAW: f64 = 5.0;
+/// The best share of accepted random-walk proposals: 0.44 in one dimension, 0.234 in many (Roberts,
+/// Gelman and Gilks 1997).
+fn best_acceptance(slow_dim: usize) -> f64 {
+    0.234 + 0.206 / slow_dim.max(1) as f64
+}
+
+impl Warmup {
+    /// Warms up one chain on its own.
+    ///
+    /// # Errors
+    /// A start without mass, a model that fails, settings that make no sense.
+    pub fn run<T: Target>(
+        &self,
+        target: &T,
+        x: &[f64],
+        y: &[f64],
+        rng: &mut Rng,
+    ) -> Result<Warm, Error> {
+        self.run_pooled(target, x, y, rng, &mut Solo)
+    }
+
+    /// Warms up one of several chains, all of which must call this with the same settings.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_pooled<T: Target>(
+        &self,
+        target: &T,
+        x: &[f64],
+        y: &[f64],
+        rng: &mut Rng,
+        exchange: &mut impl Exchange,
+    ) -> Result<Warm, Error> {
+        let mut warming = self.begin(target, x, y, rng.clone(), exchange)?;
+        while !warming.is_done() {
+            warming = self.advance(target, warming, exchange)?;
+        }
+        let (warm, after) = warming.finish();
+        *rng = after;
+        Ok(warm)
+    }
+
+    /// The first stage of a warm-up, the search. All chains of a run call this, then
+    /// [`advance`](Self::advance) until [`Warming::is_done`]; what stands between two stages can be saved,
+    /// read and gone on with, to the same bits.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn begin<T: Target>(
+        &self,
+        target: &T,
+        x: &[f64],
+        y: &[f64],
+        rng: Rng,
+        exchange: &mut impl Exchange,
+    ) -> Result<Warming, Error> {
+        self.validate(x, y)?;
+        let steps = self.steps(x.len(), SEARCH).max(20);
+        let mut found = start::search(target, x, y, steps)?;
+        let tuning = first_tuning(&mut found, exchange)?;
+        Ok(Warming {
+            stage: 0,
+            health: tuning.frame_health(),
+            tuning,
+            x: found.x,
+            y: found.y,
+            rng,
+            spent: found.spent,
+            modes: modes_of(&found.visits),
+            crossings: Vec::new(),
+            visits: found.visits.into_iter().filter_map(learned).collect(),
+        })
+    }
+
+    /// The next stage.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn advance<T: Target>(
+        &self,
+        target: &T,
+        warming: Warming,
+        exchange: &mut impl Exchange,
+    ) -> Result<Warming, Error> {
+        let (stage, p) = (warming.stage + 1, warming.x.len());
+        let steps = |share: f64| self.steps(p, share);
+        let (mut walker, mut tuning, mut rng) = Walker::new(target, warming)?;
+        let (tuned, rng_mut) = (&mut tuning, &mut rng);
+        if stage == 1 && tuned.main.frame == FrameKind::Own {
+            settle::settle(&mut walker, tuned, rng_mut, exchange)?;
+        }
+        match stage {
+            1 if p == 0 => {
+                learn_fast_alone(&mut walker, tuned, steps(0.5), rng_mut, exchange)?;
+            }
+            1 | 2 if p > 0 => {
+                let share = WINDOWS[stage - 1];
+                learn(&mut walker, tuned, steps(share), rng_mut, exchange)?;
+                let modes = walker.pooled_modes(exchange)?;
+                let anchors =
+                    tuned
+                        .anchors
+                        .spread(&modes, &tuned.linear, &tuned.centre, &tuned.slow);
+                tuned.anchors = Arc::new(anchors);
+                walker.health = tuned.frame_health();
+            }
+            TRIALS_STAGE => {
+                let budget = steps(TRIALS);
+                trials::choose(&mut walker, tuned, self.cost, budget, rng_mut, exchange)?;
+            }
+            LAST_STAGE if p > 0 => {
+                last_window(&mut walker, tuned, steps(LAST), rng_mut, exchange)?;
+            }
+            _ => {}
+        }
+        Ok(walker.leave(stage, tuning, rng))
+    }
+
+    /// The slow evaluations that a share of the budget makes.
+    fn steps(&self, slow_dim: usize, share: f64) -> usize {
+        let budget = self
+            .slow_evaluations
+            .unwrap_or(SLOW_BASE + SLOW_EACH * slow_dim);
+        (share * budget as f64).ceil() as usize
+    }
+
+    /// Whether the settings make sense, whatever the target.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.validate(&[0.0], &[])
+    }
+
+    fn validate(&self, x: &[f64], y: &[f64]) -> Result<(), Error> {
+        if x.is_empty() && y.is_empty() {
+            return Err(Error::Dimension {
+                what: "the start, slow and fast variables together,",
+                expected: 1,
+                found: 0,
+            });
+        }
+        if let Some(few) = self.slow_evaluations.filter(|&n| n < 50) {
+            return Err(Error::Setting {
+                what: "the slow evaluations of warm-up",
+                value: few as f64,
+                expected: "at least 50",
+            });
+        }
+        match self.cost {
+            Cost::Ratio(ratio) if !(ratio > 0.0 && ratio.is_finite()) => Err(Error::Setting {
+                what: "the cost ratio",
+                value: ratio,
+                expected: "positive and finite: how many fast evaluations a slow one costs",
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What a visit tells the surrogate.
+fn learned(visit: crate::kernel::state::Visit) -> Option<Visit> {
+    let crate::kernel::state::Visit {
+        x, log_marginal, ..
+    } = visit;
+    log_marginal.map(|log_marginal| Visit { x, log_marginal })
+}
+
+/// The modes among these visits.
+fn modes_of(visits: &[crate::kernel::state::Visit]) -> Vec<Mode> {
+    let mode = |visit: &crate::kernel::state::Visit| {
+        let y = visit.mode.clone()?;
+        Some(Mode {
+            x: visit.x.clone(),
+            y,
+        })
+    };
+    visits.iter().filter_map(mode).collect()
+}
+
+/// The search's findings: those of the chain that found the highest place, so that all begin with the same (a
+/// mean of widths found at different places describes neither).
+///
+/// A chain whose place is hopelessly lower has lost its way, and begins where the best one does: what has so
+/// little mass would not be visited by a run of any length.
+fn first_tuning(found: &mut start::Found, exchange: &mut impl Exchange) -> Result<Tuning, Error> {
+    let (p, d) = (found.x.len(), found.y.len());
+    let mut mine = vec![found.height];
+    mine.extend(found.x.iter().chain(&found.y));
+    mine.extend(found.slow.covariance());
+    mine.extend(found.linear.numbers());
+    let all = exchange.gather(&mine)?;
+    let mut best = 0;
+    for (k, theirs) in all.iter().enumerate() {
+        if theirs[0] > all[best][0] {
+            best = k;
+        }
+    }
+    let (height, rest) = (all[best][0], &all[best][1..]);
+    let (x, rest) = rest.split_at(p);
+    let (y, rest) = rest.split_at(d);
+    let (covariance, linear) = rest.split_at(p * p);
+    let slow = Factor::from_covariance(covariance, "the slow covariance")?;
+    let linear = Linear::from_numbers(linear, p, d).unwrap_or_else(|| found.linear.clone());
+    if found.height < height - HOPELESS {
+        found.x = x.to_vec();
+        found.y = y.to_vec();
+    }
+    let frame = match found.curvature {
+        Curvature::Local => FrameKind::Laplace,
+        Curvature::Learned => FrameKind::Mode,
+        Curvature::Own => FrameKind::Own,
+    };
+    let setting = |frame, n| Setting {
+        frame,
+        n,
+        inner: Tuning::first_inner(),
+    };
+    Ok(Tuning {
+        centre: x.to_vec(),
+        scale: 2.38 / (p.max(1) as f64).sqrt(),
+        slow,
+        anchors: Arc::new(match found.curvature {
+            Curvature::Local => Anchors::scaled(linear.root().clone()),
+            Curvature::Learned | Curvature::Own => Anchors::default(),
+        }),
+        linear,
+        main: setting(frame, 2),
+        safe: setting(FrameKind::Linear, 5),
+        shares: [0.0, 0.75, 0.25],
+        surrogate: None,
+        extra: 2,
+        trials: Vec::new(),
+        notes: Vec::new(),
+    })
+}
+
+/// One window: draws with a scale that adapts, then new covariances and a new linear frame.
+fn learn<T: Target>(
+    walker: &mut Walker<'_, T>,
+    tuning: &mut Tuning,
+    steps: usize,
+    rng: &mut Rng,
+    exchange: &mut impl Exchange,
+) -> Result<(), Error> {
+    let mut kernel = tuning.kernel()?;
+    let (mut moments, best) = (
+        Moments::new(walker.x(), walker.y()),
+        best_acceptance(walker.x().len()),
+    );
+    // The reference must be the same in all chains.
+    moments.set_reference(&tuning.centre, tuning.linear.centre());
+    let mut log_scale = tuning.scale.ln();
+    for step in 0..steps {
+        let taken = walker.step(&kernel, rng)?;
+        if walker.first_half_forgotten(step, steps) {
+            moments.add(walker.x(), walker.y());
+        }
+        // Robbins and Monro, with a gain that falls slowly: a window is short.
+        log_scale += (taken.acceptance - best) / (3.0 + step as f64).powf(0.6);
+        if step % 5 == 4 {
+            tuning.scale = log_scale.exp();
+            kernel = tuning.kernel()?;
+        }
+    }
+    let scales = exchange.gather(&[log_scale])?;
+    tuning.scale = (scales.iter().map(|s| s[0]).sum::<f64>() / scales.len() as f64).exp();
+    absorb(tuning, &moments.pool(exchange)?);
+    Ok(())
+}
+
+/// New covariances, and the linear frame through the draws.
+fn absorb(tuning: &mut Tuning, learned: &moments::Learned) {
+    let (p, d) = (learned.mean_x.len() as f64, learned.mean_y.len() as f64);
+    let worth = learned.count / STEPS_PER_DRAW;
+    if p > 0.0 {
+        tuning.slow = shrunk(
+            &learned.slow,
+            worth,
+            &tuning.slow,
+            BELIEF * (p + 2.0),
+            "the slow covariance",
+        );
+        tuning.centre.clone_from(&learned.mean_x);
+    }
+    if d > 0.0 {
+        let slope = learned.slope(&tuning.slow);
+        let residual = learned.residual(&slope);
+        let root = shrunk(
+            &residual,
+            worth,
+            tuning.linear.root(),
+            BELIEF * (d + 2.0),
+            "the fast covariance",
+        );
+        let (x, y) = (learned.mean_x.clone(), learned.mean_y.clone());
+        if let Ok(linear) = Linear::new(x, y, slope, root)
+            && linear.is_finite()
+        {
+            tuning.linear = linear;
+        }
+    }
+}
+
+/// Without slow variables: the covariance of y, by fast moves.
+fn learn_fast_alone<T: Target>(
+    walker: &mut Walker<'_, T>,
+    tuning: &mut Tuning,
+    steps: usize,
+    rng: &mut Rng,
+    exchange: &mut impl Exchange,
+) -> Result<(), Error> {
+    tuning.extra = 5;
+    let kernel = tuning.kernel()?;
+    let mut moments = Moments::new(&[], walker.y());
+    moments.set_reference(&[], tuning.linear.centre());
+    for _ in 0..steps {
+        walker.step(&kernel, rng)?;
+        moments.add(&[], walker.y());
+    }
+    absorb(tuning, &moments.pool(exchange)?);
+    Ok(())
+}
+
+/// What was chosen, at work: the scale settles, the surrogate is fitted to all visits, frames are checked.
+fn last_window<T: Target>(
+    walker: &mut Walker<'_, T>,
+    tuning: &mut Tuning,
+    steps: usize,
+    rng: &mut Rng,
+    exchange: &mut impl Exchange,
+) -> Result<(), Error> {
+    let kernel = tuning.kernel()?;
+    match &tuning.surrogate {
+        Some(surrogate) if walker.y().len() > start::MOST_FAST => {
+            let (learned, extra) = (tuning.learned_drag(surrogate)?, tuning.extra_moves());
+            for step in 0..steps {
+                if step % SAFE_EVERY == 0 {
+                    walker.step(&kernel, rng)?;
+                } else {
+                    walker.cross(surrogate, &learned, rng)?;
+                    walker.step(&extra, rng)?;
+                }
+            }
+        }
+        _ => {
+            for _ in 0..steps {
+                walker.step(&kernel, rng)?;
+            }
+        }
+    }
+    if tuning.shares[0] > 0.0
+        && let Some(surrogate) = walker.surrogate(tuning, exchange)?
+    {
+        tuning.surrogate = Some(surrogate);
+    }
+    let mut health = tuning.frame_health();
+    for theirs in exchange.gather(&walker.health.numbers())? {
+        health.absorb(&theirs);
+    }
+    let ailments = health.ailments();
+    if ailments.iter().any(|a| a.kind == AilmentKind::Shut) {
+        // A frame that shuts a region out cannot be trusted with the work.
+        let [learned, framed, linear] = DISTRUSTED;
+        tuning.shares = match tuning.main.frame {
+            FrameKind::Linear => [learned, linear, framed],
+            _ => [learned, framed, linear],
+        };
+    }
+    tuning
+        .notes
+        .extend(ailments.iter().map(ToString::to_string));
+    Ok(())
+}
