@@ -100,13 +100,12 @@ pub use error::{Error, ModelError};
 pub use fast::moves::{
     Coordinate, CrankNicolson, EllipticalSlice, FastMove, Hmc, NestedDrag, RandomWalk, Slice,
 };
-pub use fast::threaded::Threaded;
 pub use frame::anchors::Anchors;
 pub use frame::laplace::{Curvature, Laplace};
-pub use frame::{Frame, FrameRule, Linear, Root, RootMap};
+pub use frame::{Frame, FrameRule, Linear};
 pub use kernel::info::Info;
-pub use kernel::{AveragedDrag, Drag, FastOnly, Joint, Kernel, Single};
-pub use linalg::Factor;
+pub use kernel::{Drag, FastOnly, Joint, Kernel, Single};
+pub use linalg::{Factor, Root, RootMap};
 pub use model::{Column, Model, Role};
 pub use posterior::{Likelihood, Parameter, Posterior};
 pub use prior::Prior;

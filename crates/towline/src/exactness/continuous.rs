@@ -1,7 +1,8 @@
 //! An asymmetric target with real variables, exact draws and known means.
 
 use crate::error::ModelError;
-use crate::frame::{Frame, Root};
+use crate::frame::Frame;
+use crate::linalg::Root;
 use crate::random::Rng;
 use crate::target::{Scratch, Target};
 use crate::{Factor, Linear};

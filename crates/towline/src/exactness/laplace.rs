@@ -5,7 +5,7 @@
 
 use super::moves::walk;
 use super::space::{Choices, Space};
-use crate::fast::density::Buffers;
+use crate::fast::ledger::Buffers;
 use crate::kernel::state::{State, Workspace, prepare};
 use crate::{
     CrankNicolson, Curvature, Drag, Factor, FastMove, FastOnly, FrameRule, Info, Kernel, Laplace,

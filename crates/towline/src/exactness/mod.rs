@@ -4,13 +4,12 @@
 //!   its random choices; how far it is from πK = π and from detailed balance.
 //! - `lattice`: irregular, asymmetric targets on a lattice, with holes in their support.
 //! - `moves`, `kernels`, `frames`, `laplace`: the claims about production code, one named case each.
-//! - `averaged`, `nested`: the same for drags of several paths, and for drags inside drags.
+//! - `nested`: the same for drags inside drags.
 //! - `identities`: the paper's equations along recorded paths.
 //! - `reference`: the drag written a second time, with a switch for each known mistake.
 //! - `defects`: each mistake is killed, on the lattice and by the z-tests, and by how much.
 //! - `continuous`, `zscores`: kernels with real random numbers, started from exact draws.
 
-mod averaged;
 mod continuous;
 mod defects;
 mod frames;

@@ -1,10 +1,12 @@
 //! The path of a drag: z₀ … zₙ₋₁ through the intermediate distributions between two ends.
 
+use super::density::{FastDensity, Way};
+use super::ends::Ends;
+use super::ledger::Spent;
+use super::nested::refine::Kept;
+use super::step::{Coordinates, Move, Point, Tally, Work};
 use crate::error::Error;
-use crate::fast::density::{Between, Ends, FastDensity, Kept, Spent, Way};
-use crate::fast::moves::{Coordinates, FastMove, Move, Point, Tally, Work};
 use crate::random::Rng;
-use crate::target::Target;
 
 /// What a path leaves behind, besides its last point.
 #[derive(Debug)]
@@ -21,55 +23,12 @@ pub(crate) struct Path<C> {
     pub kept: [Kept<C>; 2],
 }
 
-/// Moves z along a path of n intervals, choosing the form in which that is fastest.
-///
-/// `start` is what the log densities are at the start.
-pub(crate) fn drag<T: Target, const FRAMED: bool>(
-    n: usize,
-    inner: Option<&FastMove>,
-    mut between: Between<'_, T, FRAMED>,
-    start: Ends,
-    z: &mut Vec<f64>,
-    work: &mut Work<Vec<f64>>,
-    rng: &mut Rng,
-) -> Result<Path<T::Cache>, Error> {
-    let way = &mut between;
-    let walked = match inner {
-        // With few fast variables the whole path lives in registers.
-        Some(FastMove::RandomWalk(walk)) if !FRAMED && z.len() == 1 => {
-            in_array::<_, _, 1>(n, walk, way, start, z, rng)
-        }
-        Some(FastMove::RandomWalk(walk)) if !FRAMED && z.len() == 2 => {
-            in_array::<_, _, 2>(n, walk, way, start, z, rng)
-        }
-        Some(FastMove::RandomWalk(walk)) if !FRAMED && z.len() == 3 => {
-            in_array::<_, _, 3>(n, walk, way, start, z, rng)
-        }
-        // Known at compile time, the move is a fifth cheaper than chosen anew at every step.
-        Some(FastMove::RandomWalk(walk)) if !z.is_empty() => {
-            in_vector(n, walk, way, start, z, work, rng)
-        }
-        Some(inner) if !z.is_empty() => in_vector(n, inner, way, start, z, work, rng),
-        // Nothing to drag: the path is its start.
-        _ => in_vector(1, &Stay, way, start, z, work, rng),
-    };
-    let (mean_difference, inner, end) = walked;
-    let left = between.finish()?;
-    Ok(Path {
-        mean_difference,
-        end,
-        inner,
-        spent: left.spent,
-        kept: left.kept,
-    })
-}
-
 /// A path in an array: answers its mean difference, its proposals and the value of its last point.
 ///
 /// A function of its own, in which nothing is dropped: the compiler then keeps y and its log densities in
 /// registers. Where it must be ready to clean up after a panic it does not, which costs 3 ns a step.
 #[inline(never)]
-fn in_array<W: Way, M: Move, const D: usize>(
+pub(crate) fn in_array<W: Way, M: Move, const D: usize>(
     n: usize,
     inner: &M,
     way: &mut W,
@@ -91,7 +50,7 @@ fn in_array<W: Way, M: Move, const D: usize>(
 
 /// The same in a vector.
 #[inline(never)]
-fn in_vector<W: Way, M: Move>(
+pub(crate) fn in_vector<W: Way, M: Move>(
     n: usize,
     inner: &M,
     way: &mut W,
@@ -137,7 +96,7 @@ pub(crate) fn walk<W: Way, M: Move, C: Coordinates>(
 }
 
 /// The move that does not move.
-struct Stay;
+pub(crate) struct Stay;
 
 impl Move for Stay {
     fn step<D: FastDensity, C: Coordinates>(

@@ -3,9 +3,9 @@
 //! The linear frame says roughly where y is at x; where centres follow x along a curve, the nearest of these says it
 //! much better, and a search from there is short. It remains a function of x alone.
 
+use super::linear::Linear;
 use crate::error::Error;
-use crate::frame::Linear;
-use crate::linalg::Factor;
+use crate::linalg::{Factor, squared_distance};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -72,11 +72,14 @@ impl Anchors {
             .iter()
             .map(|mode| (whiten(&mode.x), mode))
             .filter(|(w, mode)| {
-                distance(w, &middle) < FAR * FAR && mode.y.iter().all(|v| v.is_finite())
+                squared_distance(w, &middle) < FAR * FAR && mode.y.iter().all(|v| v.is_finite())
             })
             .collect();
         // Each next one is that which lies furthest from all before it, the middle first.
-        let mut gaps: Vec<f64> = near.iter().map(|(w, _)| -distance(w, &middle)).collect();
+        let mut gaps: Vec<f64> = near
+            .iter()
+            .map(|(w, _)| -squared_distance(w, &middle))
+            .collect();
         let mut points: Vec<Anchor> = Vec::new();
         while points.len() < MOST {
             let Some(k) = (0..near.len()).max_by(|&a, &b| gaps[a].total_cmp(&gaps[b])) else {
@@ -91,7 +94,7 @@ impl Anchors {
                 *value -= m;
             }
             for (gap, (other, _)) in gaps.iter_mut().zip(&near) {
-                let new = distance(other, w);
+                let new = squared_distance(other, w);
                 *gap = if points.is_empty() { new } else { gap.min(new) };
             }
             points.push(Anchor {
@@ -114,7 +117,7 @@ impl Anchors {
         let nearest = self
             .points
             .iter()
-            .min_by(|a, b| distance(&a.w, &w).total_cmp(&distance(&b.w, &w)));
+            .min_by(|a, b| squared_distance(&a.w, &w).total_cmp(&squared_distance(&b.w, &w)));
         if let Some(anchor) = nearest {
             for (m, by) in centre.iter_mut().zip(&anchor.offset) {
                 *m += by;
@@ -157,11 +160,6 @@ impl Anchors {
         }
         Ok(())
     }
-}
-
-/// The squared distance.
-fn distance(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum()
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! The Laplace frame: the mode of the conditional at x, and a root of its inverse curvature there.
 
+use super::anchors::Anchors;
+use super::linear::Linear;
+use super::map::Frame;
 use crate::error::Error;
-use crate::frame::anchors::Anchors;
-use crate::frame::{Frame, Linear, Root, hashed};
-use crate::linalg::Factor;
+use crate::linalg::{Factor, Root, hashed, symmetrise, transpose};
 use crate::optimise::lbfgs::ascend;
-use crate::optimise::newton::{Peak, Surface, climb};
+use crate::optimise::newton::{Peak, climb};
+use crate::optimise::surface::Surface;
 use crate::target::{Scratch, Target};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -35,7 +37,7 @@ pub enum Curvature {
 }
 
 /// What a search found.
-pub(crate) struct Found {
+pub(crate) struct Searched {
     pub frame: Frame,
     /// ℓ(x, m(x)) + ln|det L(x)|: Laplace's estimate of the log marginal, up to a constant.
     pub log_marginal: Option<f64>,
@@ -95,7 +97,7 @@ impl Laplace {
         x: &[f64],
         cache: &T::Cache,
         scratch: &mut Scratch,
-    ) -> Found {
+    ) -> Searched {
         let mut centre = self.linear.centre_at(x);
         self.anchors.correct(x, &mut centre);
         let linear = Frame::Affine {
@@ -104,7 +106,7 @@ impl Laplace {
         };
         let dim = self.linear.fast_dim();
         if dim == 0 {
-            return Found {
+            return Searched {
                 frame: Frame::Identity,
                 log_marginal: Some(target.log_density_in(cache, &[], scratch)),
                 evaluations: 1,
@@ -125,12 +127,12 @@ impl Laplace {
         };
         let evaluations = slope.evaluations;
         match found {
-            Some((frame, log_marginal)) => Found {
+            Some((frame, log_marginal)) => Searched {
                 frame,
                 log_marginal: Some(log_marginal),
                 evaluations,
             },
-            None => Found {
+            None => Searched {
                 frame: linear,
                 log_marginal: None,
                 evaluations,
@@ -145,16 +147,12 @@ impl Laplace {
         for row in rows.chunks_mut(dim) {
             self.root().solve_transposed(row);
         }
-        let mut columns = transposed(&rows, dim);
-        for column in columns.chunks_mut(dim) {
+        transpose(&mut rows, dim);
+        for column in rows.chunks_mut(dim) {
             self.root().solve_transposed(column);
         }
-        let symmetric: Vec<f64> = columns
-            .iter()
-            .zip(transposed(&columns, dim))
-            .map(|(a, b)| 0.5 * (a + b))
-            .collect();
-        let precision = Factor::from_covariance(&symmetric, "curvature").ok()?;
+        symmetrise(&mut rows, dim);
+        let precision = Factor::from_covariance(&rows, "curvature").ok()?;
         let mut centre = vec![0.0; dim];
         linear.to_y(&peak.at, &mut centre);
         let frame = Frame::Affine {
@@ -179,18 +177,25 @@ impl Laplace {
 }
 
 /// What the target finds by itself from the linear frame's centre; the linear frame where it finds nothing.
-fn own<T: Target>(target: &T, cache: &T::Cache, linear: Frame, scratch: &mut Scratch) -> Found {
+fn own<T: Target>(target: &T, cache: &T::Cache, linear: Frame, scratch: &mut Scratch) -> Searched {
     let hint: &[f64] = match &linear {
         Frame::Affine { centre, .. } => centre,
         Frame::Identity => &[],
     };
     match target.own_frame(cache, hint, scratch) {
-        Some(own) if own.frame.is_usable() && own.log_marginal.is_finite() => Found {
-            frame: own.frame,
-            log_marginal: Some(own.log_marginal),
-            evaluations: own.evaluations,
-        },
-        _ => Found {
+        Some(own) => {
+            let frame = Frame::Affine {
+                centre: own.centre,
+                root: own.root,
+            };
+            let usable = frame.is_usable() && own.log_marginal.is_finite();
+            Searched {
+                frame: if usable { frame } else { linear },
+                log_marginal: usable.then_some(own.log_marginal),
+                evaluations: if usable { own.evaluations } else { 1 },
+            }
+        }
+        None => Searched {
             frame: linear,
             log_marginal: None,
             evaluations: 1,
@@ -201,12 +206,6 @@ fn own<T: Target>(target: &T, cache: &T::Cache, linear: Frame, scratch: &mut Scr
 /// The first difference step, in units of the learned width of the conditional: about what the climb
 /// itself settles on.
 const FIRST_STEP: f64 = 0.3;
-
-fn transposed(rows: &[f64], dim: usize) -> Vec<f64> {
-    (0..dim * dim)
-        .map(|k| rows[(k % dim) * dim + k / dim])
-        .collect()
-}
 
 /// The conditional at x as a surface over u, y seen in the linear frame.
 struct Slope<'a, T: Target> {
@@ -288,7 +287,8 @@ impl<T: Target> Surface for Slope<'_, T> {
                 for (row, out) in curvature.chunks_mut(dim).zip(mapped.chunks_mut(dim)) {
                     self.frame.gradient_to_z(row, out);
                 }
-                curvature.copy_from_slice(&transposed(&mapped, dim));
+                curvature.copy_from_slice(&mapped);
+                transpose(curvature, dim);
             }
         }
         known

@@ -2,7 +2,8 @@
 
 use super::crossing::{Crossing, Proposed};
 use crate::error::Error;
-use crate::fast::moves::{FastMove, Move};
+use crate::fast::moves::FastMove;
+use crate::fast::step::Move;
 use crate::frame::FrameRule;
 use crate::kernel::info::Info;
 use crate::kernel::state::{State, Workspace};

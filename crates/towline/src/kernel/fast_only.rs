@@ -1,8 +1,9 @@
 //! Moves of the fast variables at fixed x: no slow evaluation at all.
 
 use crate::error::Error;
-use crate::fast::density::{Conditional, End};
-use crate::fast::moves::{FastMove, Move, Point};
+use crate::fast::conditional::Conditional;
+use crate::fast::moves::FastMove;
+use crate::fast::step::{Move, Point};
 use crate::frame::FrameRule;
 use crate::kernel::info::Info;
 use crate::kernel::state::{State, Workspace};
@@ -48,7 +49,7 @@ impl FastOnly {
         }
         self.frame.place(target, &mut state.slow, work, &mut info);
         let frame = self.frame.of(&state.slow);
-        let end = End::new(target, &state.slow, frame);
+        let end = state.slow.end(target, frame);
         frame.to_z(&state.y, &mut work.z, &mut work.spare);
         let Workspace {
             z, moves, buffers, ..

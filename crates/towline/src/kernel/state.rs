@@ -1,11 +1,20 @@
 //! Where a chain is: x with its slow cache, y, and the log density there.
 
 use crate::error::Error;
-use crate::fast::density::{Buffers, Kept};
-use crate::fast::moves::Work;
-use crate::frame::laplace::Found;
-use crate::frame::{Frame, Placed};
+use crate::fast::end::End;
+use crate::fast::ledger::Buffers;
+use crate::fast::nested::refine::Kept;
+use crate::fast::step::Work;
+use crate::frame::Frame;
+use crate::frame::laplace::Searched;
 use crate::target::Target;
+
+/// A frame found at some x, with the rule it belongs to.
+#[derive(Debug, Clone)]
+pub(crate) struct Placed {
+    pub key: u64,
+    pub frame: Frame,
+}
 
 /// x and everything the slow computation at x left behind.
 #[derive(Debug, Clone)]
@@ -16,6 +25,13 @@ pub(crate) struct Slow<C> {
     pub frames: Vec<Placed>,
     /// The refined cache of the chain's y, where nested moves need one.
     pub kept: Kept<C>,
+}
+
+impl<C> Slow<C> {
+    /// The target at this x, seen in a frame.
+    pub fn end<'a, T: Target<Cache = C>>(&'a self, target: &'a T, frame: &'a Frame) -> End<'a, T> {
+        End::new(target, &self.x, &self.cache, frame, self.kept.as_deref())
+    }
 }
 
 /// What the next step needs, and nothing more.
@@ -112,7 +128,7 @@ pub(crate) struct Visit {
 pub(crate) const MOST_KEPT: usize = 24;
 
 impl Visit {
-    pub fn new(x: &[f64], found: &Found) -> Self {
+    pub fn new(x: &[f64], found: &Searched) -> Self {
         let mode = match &found.frame {
             Frame::Affine { centre, .. } if centre.len() <= MOST_KEPT => Some(centre.clone()),
             _ => None,
@@ -126,7 +142,7 @@ impl Visit {
 }
 
 impl Workspace {
-    pub fn note_visit(&mut self, x: &[f64], found: &Found) {
+    pub fn note_visit(&mut self, x: &[f64], found: &Searched) {
         if let Some(visits) = &mut self.visits {
             visits.push(Visit::new(x, found));
         }

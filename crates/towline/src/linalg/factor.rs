@@ -1,5 +1,6 @@
 //! Square roots of covariances: lower-triangular, or diagonal where that is all there is.
 
+use super::dot;
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
 
@@ -274,12 +275,6 @@ impl Factor {
 #[inline]
 fn row(i: usize) -> usize {
     i * (i + 1) / 2
-}
-
-/// The dot product of `a` with the head of `b`.
-#[inline]
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
 #[cfg(test)]

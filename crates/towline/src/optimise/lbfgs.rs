@@ -1,7 +1,8 @@
 //! A deterministic ascent to a mode by gradients alone: for many variables, where second differences
 //! cost too much and the learned curvature serves.
 
-use crate::optimise::newton::{STRAYED, Surface, clean};
+use super::surface::{STRAYED, Surface, clean};
+use crate::linalg::dot;
 
 /// How many gradients may be taken.
 const MOST_ROUNDS: usize = 100;
@@ -147,10 +148,6 @@ fn search(
         };
     }
     None
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
 fn add(to: &mut [f64], times: f64, what: &[f64]) {

@@ -1,7 +1,7 @@
 //! Slow proposals S(x*|x): each answers ln S(x|x*)/S(x*|x), so asymmetric ones cost nothing extra.
 
 use crate::error::Error;
-use crate::linalg::Factor;
+use crate::linalg::{Factor, SmallBuffer};
 use crate::random::Rng;
 use crate::slow::surrogate::Surrogate;
 use serde::{Deserialize, Serialize};
@@ -123,27 +123,4 @@ fn log_gaussian(centre: &[f64], factor: &Factor, x: &[f64]) -> f64 {
     let mut rest: Vec<f64> = x.iter().zip(centre).map(|(a, b)| a - b).collect();
     factor.solve(&mut rest);
     -0.5 * rest.iter().map(|v| v * v).sum::<f64>()
-}
-
-/// Room for a few numbers on the stack, for many on the heap.
-pub(crate) enum SmallBuffer {
-    Stack([f64; 8], usize),
-    Heap(Vec<f64>),
-}
-
-impl SmallBuffer {
-    pub fn new(len: usize) -> Self {
-        if len <= 8 {
-            Self::Stack([0.0; 8], len)
-        } else {
-            Self::Heap(vec![0.0; len])
-        }
-    }
-
-    pub fn as_mut(&mut self) -> &mut [f64] {
-        match self {
-            Self::Stack(array, len) => &mut array[..*len],
-            Self::Heap(vector) => vector,
-        }
-    }
 }

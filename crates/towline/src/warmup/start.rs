@@ -2,12 +2,14 @@
 
 use crate::error::Error;
 use crate::frame::laplace::{Curvature, Laplace};
-use crate::frame::{Frame, Linear, Root};
+use crate::frame::{Frame, Linear};
 use crate::kernel::info::Info;
 use crate::kernel::state::{Visit, prepare};
-use crate::linalg::Factor;
+use crate::linalg::{Factor, Root};
+use crate::optimise::coordinate::feel;
 use crate::optimise::lbfgs::ascend;
-use crate::optimise::newton::{Surface, clean, climb_with, feel};
+use crate::optimise::newton::climb_with;
+use crate::optimise::surface::{Surface, clean};
 use crate::optimise::widths::{MOST_TRIALS, scales};
 use crate::target::{Scratch, Target};
 

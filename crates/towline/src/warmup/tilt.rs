@@ -3,8 +3,8 @@
 //! The estimate is off by a little for each fast variable. With thousands of them that adds up to a slope of several units
 //! over the width of the posterior, and a surrogate fitted to it proposes places that the drags then refuse.
 
-use crate::Error;
 use crate::chain::exchange::Exchange;
+use crate::error::Error;
 use crate::linalg::Factor;
 use crate::slow::surrogate::{Surrogate, Visit};
 use serde::{Deserialize, Serialize};

@@ -542,7 +542,7 @@ fn undisturbed(mut seconds: Vec<f64>) -> f64 {
     seconds.iter().sum::<f64>() / seconds.len().max(1) as f64
 }
 
-pub(super) fn spent(info: &crate::Info, cost: Cost) -> f64 {
+pub(super) fn spent(info: &crate::kernel::info::Info, cost: Cost) -> f64 {
     let ratio = match cost {
         Cost::Measured => 0.0,
         Cost::Ratio(ratio) => ratio,

@@ -117,7 +117,7 @@ impl<'a, T: Target> Walker<'a, T> {
     }
 
     /// The state as seen in a frame.
-    pub fn z(&mut self, rule: &crate::FrameRule) -> Vec<f64> {
+    pub fn z(&mut self, rule: &crate::frame::FrameRule) -> Vec<f64> {
         let mut z = vec![0.0; self.state.y.len()];
         let mut spare = z.clone();
         let mut info = Info::default();
@@ -132,7 +132,7 @@ impl<'a, T: Target> Walker<'a, T> {
     /// tuned to typical places would not be accepted at the mode, where none of them ever is.
     ///
     /// Answers whether it did: where no frame was found, or the place has no mass, the mode will have to do.
-    pub fn scatter(&mut self, rule: &crate::FrameRule, rng: &mut Rng) -> bool {
+    pub fn scatter(&mut self, rule: &crate::frame::FrameRule, rng: &mut Rng) -> bool {
         let mut info = Info::default();
         rule.place(self.target, &mut self.state.slow, &mut self.work, &mut info);
         let found = info.frame_failures == 0;

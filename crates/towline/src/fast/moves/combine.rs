@@ -1,8 +1,9 @@
 //! The reversible combinations: a random mixture, and a palindrome.
 
-use super::{Coordinates, FastMove, Move, Point, Tally, Work, check_positive};
+use super::{FastMove, check_positive};
 use crate::error::Error;
 use crate::fast::density::FastDensity;
+use crate::fast::step::{Coordinates, Move, Point, Tally, Work};
 use crate::random::Rng;
 
 /// One of several moves, drawn afresh each time.

@@ -1,9 +1,9 @@
 //! Elliptical slice sampling (Murray, Adams and MacKay 2010): no step size, never rejects.
 
 use super::pcn::half_square;
-use super::{Coordinates, Move, Point, Tally, Work};
 use crate::error::Error;
 use crate::fast::density::FastDensity;
+use crate::fast::step::{Coordinates, Move, Point, Tally, Work};
 use crate::random::Rng;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::TAU;

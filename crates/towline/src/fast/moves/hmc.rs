@@ -1,9 +1,10 @@
 //! Hamiltonian Monte Carlo for targets that give gradients; one leapfrog step is Langevin.
 
 use super::pcn::half_square;
-use super::{Coordinates, Move, Point, Tally, Work, check_dim, check_positive};
+use super::{check_dim, check_positive};
 use crate::error::Error;
 use crate::fast::density::FastDensity;
+use crate::fast::step::{Coordinates, Move, Point, Tally, Work};
 use crate::linalg::Factor;
 use crate::random::Rng;
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,10 @@
 //! A drag inside a drag, for more than two speeds: medium variables proposed, faster ones dragged along.
 
-use super::{Coordinates, FastMove, Metropolis, Move, Point, RandomWalk, Tally, Work};
+use super::{FastMove, RandomWalk};
 use crate::error::Error;
-use crate::fast::density::{FastDensity, Spread, Way};
-use crate::fast::nested::corners::DEEPEST;
+use crate::fast::density::{DEEPEST, FastDensity, Nested, Spread, Way};
 use crate::fast::path;
+use crate::fast::step::{Coordinates, Move, Point, Tally, Work};
 use crate::linalg::Factor;
 use crate::random::Rng;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
 //! Preconditioned Crank–Nicolson: a random walk that keeps the standard normal distribution.
 
-use super::{Coordinates, Metropolis, Move, Point, Tally, Work};
 use crate::error::Error;
 use crate::fast::density::FastDensity;
+use crate::fast::step::{Coordinates, Move, Point, Tally, Work};
 use crate::random::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -32,10 +32,13 @@ impl Move for CrankNicolson {
         rng: &mut Rng,
     ) -> Tally {
         let (proposal, current) = (work.proposal.as_mut(), point.at.as_ref());
-        self.propose(current, work.noise.as_mut(), proposal, rng);
+        let keep = (1.0 - self.beta * self.beta).sqrt();
+        for (new, old) in proposal.iter_mut().zip(current) {
+            *new = keep * old + self.beta * rng.normal();
+        }
         let value = density.value(proposal);
-        let log_ratio = (density.log(value) + self.base(proposal))
-            - (density.log(point.value) + self.base(current));
+        let log_ratio = (density.log(value) + half_square(proposal))
+            - (density.log(point.value) + half_square(current));
         let accepted = rng.accept(log_ratio);
         if accepted {
             point.at.as_mut().copy_from_slice(proposal);
@@ -54,21 +57,6 @@ impl Move for CrankNicolson {
                 expected: "above 0 and at most 1",
             })
         }
-    }
-}
-
-impl Metropolis for CrankNicolson {
-    #[inline]
-    fn propose(&self, current: &[f64], _: &mut [f64], proposal: &mut [f64], rng: &mut Rng) {
-        let keep = (1.0 - self.beta * self.beta).sqrt();
-        for (new, old) in proposal.iter_mut().zip(current) {
-            *new = keep * old + self.beta * rng.normal();
-        }
-    }
-
-    #[inline]
-    fn base(&self, y: &[f64]) -> f64 {
-        half_square(y)
     }
 }
 

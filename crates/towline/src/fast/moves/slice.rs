@@ -1,8 +1,9 @@
 //! Slice sampling along one coordinate, by stepping out and shrinkage (Neal 2003, figures 3 and 5).
 
-use super::{Coordinates, Move, Point, Tally, Work, check_dim, check_positive};
+use super::{check_dim, check_positive};
 use crate::error::Error;
 use crate::fast::density::FastDensity;
+use crate::fast::step::{Coordinates, Move, Point, Tally, Work};
 use crate::random::Rng;
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,9 @@
 //! Joint random walk: all fast variables at once, Gaussian with a full covariance.
 
-use super::{Coordinates, Metropolis, Move, Point, Tally, Work, check_dim};
+use super::check_dim;
 use crate::error::Error;
 use crate::fast::density::FastDensity;
+use crate::fast::step::{Coordinates, Move, Point, Tally, Work};
 use crate::linalg::Factor;
 use crate::random::Rng;
 use crate::random::selection::Choose;
@@ -23,6 +24,26 @@ impl RandomWalk {
     /// The number of variables it moves.
     pub(super) fn dim(&self) -> usize {
         self.factor.dim()
+    }
+
+    /// y′ = y + L ξ; `noise` is working space.
+    ///
+    /// Part of the hot path: inlined whatever the compiler thinks, so that the number of variables is known.
+    #[inline(always)]
+    pub(crate) fn propose(
+        &self,
+        current: &[f64],
+        noise: &mut [f64],
+        proposal: &mut [f64],
+        rng: &mut Rng,
+    ) {
+        for xi in noise.iter_mut() {
+            *xi = rng.normal();
+        }
+        self.factor.apply(noise, proposal);
+        for (new, old) in proposal.iter_mut().zip(current) {
+            *new += old;
+        }
     }
 }
 
@@ -59,24 +80,5 @@ impl Move for RandomWalk {
             self.factor.dim(),
             dim,
         )
-    }
-}
-
-impl Metropolis for RandomWalk {
-    /// Part of the hot path: inlined whatever the compiler thinks, so that the number of variables is known.
-    #[inline(always)]
-    fn propose(&self, current: &[f64], noise: &mut [f64], proposal: &mut [f64], rng: &mut Rng) {
-        for xi in noise.iter_mut() {
-            *xi = rng.normal();
-        }
-        self.factor.apply(noise, proposal);
-        for (new, old) in proposal.iter_mut().zip(current) {
-            *new += old;
-        }
-    }
-
-    #[inline]
-    fn base(&self, _: &[f64]) -> f64 {
-        0.0
     }
 }

@@ -1,20 +1,12 @@
 //! The density between two values of the leading fast variables: what a nested drag runs on.
 
-use crate::fast::density::{Buffers, Ends, FastDensity, Ledger, Spread, Way};
+use crate::fast::density::{FastDensity, MOST_CORNERS, Nested, Values, Way};
+use crate::fast::ends::Ends;
+use crate::fast::ledger::{Buffers, Ledger};
 use crate::fast::nested::refine::{Refined, keeps_blocks, refine};
 use crate::frame::Frame;
 use crate::target::Target;
 use std::cell::RefCell;
-
-/// How deep nested drags may go: four speeds below the slow one.
-pub(crate) const DEEPEST: usize = 3;
-
-/// The most points at which one value is evaluated: both ends of a drag, and both values of every
-/// nested block.
-const MOST_CORNERS: usize = 2 << DEEPEST;
-
-/// The log densities at all corners, padded with zeros.
-pub(crate) type Values = [f64; MOST_CORNERS];
 
 /// Where an outer density is evaluated: at one x, and at one value of each block held so far.
 pub(crate) struct Place<'a, C> {
@@ -250,38 +242,6 @@ impl<'a, T: Target> Corners<'a, T> {
         }
     }
 
-    /// The start of a nested path: the values at present are known to the outer density.
-    pub fn start(&mut self, known: Values, rest: &[f64]) -> Values {
-        let half = self.half();
-        let mut values = known;
-        for (k, corner) in self.corners.iter_mut().enumerate().skip(half) {
-            values[k] = corner.log_density(self.target, rest, self.ledger, self.buffers);
-        }
-        values
-    }
-
-    /// Before the first inner move: the present values need refined caches too.
-    pub fn open(&mut self) {
-        let half = self.half();
-        for corner in &mut self.corners[..half] {
-            corner.refine(self.target, self.ledger, self.buffers);
-        }
-    }
-
-    /// The outer density's value where a nested path arrived.
-    pub fn arrived(&self, values: Values) -> Values {
-        let mut outer = [0.0; MOST_CORNERS];
-        outer[..self.half()].copy_from_slice(&values[self.half()..self.corners.len()]);
-        outer
-    }
-
-    /// Keeps the refined caches of the side where the point now is.
-    pub fn settle(mut self, accepted: bool) {
-        let proposed = self.corners.split_off(self.half());
-        let side = if accepted { proposed } else { self.corners };
-        side.into_iter().for_each(Corner::settle);
-    }
-
     fn half(&self) -> usize {
         self.corners.len() / 2
     }
@@ -295,7 +255,10 @@ impl<'a, T: Target> Corners<'a, T> {
 
 impl<T: Target> FastDensity for Corners<'_, T> {
     type Value = Values;
-    type Model = T;
+    type Nested<'n>
+        = Corners<'n, T>
+    where
+        Self: 'n;
 
     fn value(&mut self, rest: &[f64]) -> Values {
         let mut values = [0.0; MOST_CORNERS];
@@ -355,12 +318,32 @@ impl<T: Target> Way for Corners<'_, T> {
     }
 }
 
-impl Spread for Values {
-    fn spread(self) -> Values {
-        self
+impl<T: Target> Nested for Corners<'_, T> {
+    fn start(&mut self, known: Values, rest: &[f64]) -> Values {
+        let half = self.half();
+        let mut values = known;
+        for (k, corner) in self.corners.iter_mut().enumerate().skip(half) {
+            values[k] = corner.log_density(self.target, rest, self.ledger, self.buffers);
+        }
+        values
     }
 
-    fn gather(values: Values) -> Self {
-        values
+    fn open(&mut self) {
+        let half = self.half();
+        for corner in &mut self.corners[..half] {
+            corner.refine(self.target, self.ledger, self.buffers);
+        }
+    }
+
+    fn arrived(&self, values: Values) -> Values {
+        let mut outer = [0.0; MOST_CORNERS];
+        outer[..self.half()].copy_from_slice(&values[self.half()..self.corners.len()]);
+        outer
+    }
+
+    fn settle(mut self, accepted: bool) {
+        let proposed = self.corners.split_off(self.half());
+        let side = if accepted { proposed } else { self.corners };
+        side.into_iter().for_each(Corner::settle);
     }
 }

@@ -1,8 +1,9 @@
 //! Refined caches: what a medium computation leaves behind, kept with the values it was made for.
 
 use crate::error::Error;
-use crate::fast::density::Ledger;
-use crate::frame::{Frame, Root};
+use crate::fast::ledger::Ledger;
+use crate::frame::Frame;
+use crate::linalg::Root;
 use crate::target::Target;
 
 /// A cache in which the leading fast variables are held at `head`.
@@ -14,6 +15,9 @@ pub(crate) struct Refined<C> {
     /// The same for one more block, where a nested drag has a nested drag inside.
     pub deeper: Option<Box<Refined<C>>>,
 }
+
+/// A refined cache, if there is one.
+pub(crate) type Kept<C> = Option<Box<Refined<C>>>;
 
 impl<C> Refined<C> {
     /// Whether this cache serves where y begins with these values.

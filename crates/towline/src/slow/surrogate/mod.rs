@@ -20,9 +20,8 @@ mod wander;
 pub use visits::Visit;
 
 use crate::error::Error;
-use crate::linalg::Factor;
+use crate::linalg::{Factor, SmallBuffer};
 use crate::random::Rng;
-use crate::slow::proposal::SmallBuffer;
 use limits::{WHITE, WHITENINGS};
 use serde::{Deserialize, Serialize};
 use shape::Shape;

@@ -4,7 +4,7 @@ use super::limits::{MARGIN, TAIL_RATE};
 use super::polynomial::Polynomial;
 use super::process::Process;
 use super::visits::Samples;
-use crate::slow::proposal::SmallBuffer;
+use crate::linalg::SmallBuffer;
 use serde::{Deserialize, Serialize};
 
 /// What is added to −|w|²/2.

@@ -6,7 +6,8 @@
 use super::limits::{MEMORY, MOVES, RAY_WIDTH, TRIAL_BURN, TRIAL_SEED, TRIAL_STRIDE};
 use super::shape::Shape;
 use crate::fast::density::{FastDensity, NoModel};
-use crate::fast::moves::{EllipticalSlice, Move, Point, Slice, Work};
+use crate::fast::moves::{EllipticalSlice, Slice};
+use crate::fast::step::{Move, Point, Work};
 use crate::random::Rng;
 
 /// A chain at w, with the room it needs.
@@ -88,7 +89,10 @@ struct Plane<'a>(&'a Shape);
 
 impl FastDensity for Plane<'_> {
     type Value = f64;
-    type Model = NoModel;
+    type Nested<'n>
+        = NoModel
+    where
+        Self: 'n;
 
     #[inline]
     fn value(&mut self, w: &[f64]) -> f64 {
@@ -114,7 +118,10 @@ struct Ray<'a> {
 
 impl FastDensity for Ray<'_> {
     type Value = f64;
-    type Model = NoModel;
+    type Nested<'n>
+        = NoModel
+    where
+        Self: 'n;
 
     fn value(&mut self, t: &[f64]) -> f64 {
         let distance = t[0].exp();
