@@ -136,9 +136,9 @@ fn upward(layers: &[String], module: &str, text: &str) -> Vec<String> {
         return vec![format!("{module} is in no layer of ARCHITECTURE.md")];
     };
     let step = |used: String| match layer_of(layers, &used) {
-        None => Some(format!("{module} uses crate::{used}, by the crate's root")),
+        None => Some(format!("{module} uses {used} by the root of the crate")),
         Some(there) if there > here => Some(format!(
-            "{module} (layer {}) uses crate::{used} (layer {}), which stands above it",
+            "{module} (layer {}) uses {used} (layer {}), which comes later in the list",
             layers[here], layers[there]
         )),
         Some(_) => None,
