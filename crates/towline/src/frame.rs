@@ -7,7 +7,7 @@
 use crate::error::Error;
 use crate::factor::Factor;
 use crate::info::Info;
-use crate::laplace::Laplace;
+use crate::laplace::{Curvature, Laplace};
 use crate::state::{Slow, Workspace};
 use crate::target::Target;
 use serde::{Deserialize, Serialize};
@@ -232,6 +232,11 @@ impl FrameRule {
     /// Whether frames are searched for at each x, so that the search may fail.
     pub(crate) fn is_searched(&self) -> bool {
         matches!(self, Self::Laplace(_))
+    }
+
+    /// Whether a search also tells the marginal of x: where only the mode moves, the width of the conditional is missed.
+    pub(crate) fn tells_the_marginal(&self) -> bool {
+        matches!(self, Self::Laplace(laplace) if laplace.curvature() != Curvature::Learned)
     }
 
     /// The frame placed at this x; without one, the identity.

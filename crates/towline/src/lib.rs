@@ -134,7 +134,7 @@ pub use surrogate::{Kind, Quality, Surrogate, Visit};
 pub use target::{OwnFrame, Scratch, Target};
 pub use threaded::Threaded;
 pub use tuning::{FrameKind, Setting, Trial, Tuning};
-pub use warmup::{Cost, Warm, Warming, Warmup};
+pub use warmup::{Cost, Prices, Warm, Warming, Warmup};
 
 /// README's examples, compiled and run with the others.
 #[cfg(doctest)]
