@@ -115,7 +115,7 @@ pub use slow::proposal::SlowProposal;
 pub use slow::surrogate::{Kind, Quality, Surrogate, Visit};
 pub use target::{OwnFrame, Scratch, Target};
 pub use warmup::tuning::{FrameKind, Setting, Trial, Tuning};
-pub use warmup::{Cost, Warm, Warming, Warmup};
+pub use warmup::{Cost, Prices, Warm, Warming, Warmup};
 
 /// README's examples, compiled and run with the others.
 #[cfg(doctest)]

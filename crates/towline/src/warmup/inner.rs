@@ -1,9 +1,9 @@
 //! The choice of the inner move: how far each takes z for what it costs, and what is mixed in for safety.
 
 use super::settle::{quarter_turn, usual_step};
-use super::trials::{effective, spent};
+use super::start;
+use super::trials::{effective, unsticking};
 use super::walker::Walker;
-use super::{Cost, start};
 use crate::chain::exchange::Exchange;
 use crate::error::Error;
 use crate::fast::moves::{
@@ -14,7 +14,6 @@ use crate::linalg::Factor;
 use crate::random::Rng;
 use crate::target::Target;
 use crate::warmup::tuning::{FrameKind, Tuning};
-use std::time::Instant;
 
 /// Shares of the best inner move, of a random walk and of slices along coordinates.
 const INNER_SHARES: [f64; 3] = [0.6, 0.2, 0.2];
@@ -63,7 +62,6 @@ pub(super) fn choose<T: Target>(
     walker: &mut Walker<'_, T>,
     tuning: &Tuning,
     frame: FrameKind,
-    cost: Cost,
     rng: &mut Rng,
     exchange: &mut impl Exchange,
 ) -> Result<(FastMove, f64, f64), Error> {
@@ -73,15 +71,15 @@ pub(super) fn choose<T: Target>(
     // What y settled with, in the same frame.
     let settled = (frame == tuning.main.frame).then(|| tuning.main.inner.clone());
     let mut candidates = inner_moves(walker, settled)?;
-    // Only seconds tell what a nested drag saves, and only the linear frame keeps blocks of y apart.
-    if frame == FrameKind::Linear && cost == Cost::Measured {
+    // What a nested drag saves must be known, and only the linear frame keeps blocks of y apart.
+    if frame == FrameKind::Linear && tuning.prices.nested.is_some() {
         candidates.extend(nested_moves(walker.blocks(), d)?);
     }
     for candidate in candidates {
         let kernel = Kernel::FastOnly(FastOnly::new(candidate.clone(), 1).in_frame(rule.clone()));
-        let (mut jump, mut evaluations, mut accepted) = (0.0, 0.0, 0.0);
+        let nested = matches!(candidate, FastMove::Nested(_));
+        let (mut jump, mut spent, mut accepted) = (0.0, 0.0, 0.0);
         let mut before = walker.z(&rule);
-        let begun = Instant::now();
         for _ in 0..INNER_MOVES {
             let taken = walker.step(&kernel, rng)?;
             let after = walker.z(&rule);
@@ -91,15 +89,13 @@ pub(super) fn choose<T: Target>(
                 .map(|(a, b)| (a - b).powi(2))
                 .sum::<f64>()
                 / d as f64;
-            evaluations += spent(&taken.info, cost);
+            spent += match nested {
+                true => tuning.prices.of_nested(&taken.info),
+                false => tuning.prices.of(&taken.info),
+            };
             accepted += taken.info.inner_accepted as f64;
             before = after;
         }
-        let seconds = begun.elapsed().as_secs_f64();
-        let spent = match cost {
-            Cost::Measured => seconds,
-            Cost::Ratio(_) => evaluations,
-        };
         let all = exchange.gather(&[jump, spent, accepted])?;
         let mean =
             |k: usize| all.iter().map(|v| v[k]).sum::<f64>() / (all.len() * INNER_MOVES) as f64;
@@ -113,14 +109,6 @@ pub(super) fn choose<T: Target>(
         }
     }
     Ok(best.unwrap_or_else(|| (Tuning::first_inner(), 0.1, 1.0)))
-}
-
-/// What is left of the worth of an independent proposal accepted with this probability: it stays long where the target
-/// exceeds the proposal most, which single moves do not show. For log-normal ratios of the two, with standard deviation s,
-/// the acceptance is erfc(s/2) and the mean time that it stays e^(s²).
-fn unsticking(acceptance: f64) -> f64 {
-    let s = 2.0 * statrs::function::erf::erfc_inv(acceptance.clamp(1e-6, 1.0));
-    (-s * s).exp()
 }
 
 /// Drags of the leading block of y, for targets of more than two speeds: each proposal costs the medium computation once or twice,

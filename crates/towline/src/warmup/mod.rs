@@ -5,9 +5,13 @@
 //! the slow proposal by effective draws per cost; and a last window, with what was chosen, checks it.
 //! Every chain does the same, and what they learn is pooled at fixed points.
 
+mod common;
+mod curvature;
+mod explore;
 mod inner;
 mod moments;
 mod persistence;
+mod prices;
 mod settle;
 mod start;
 #[cfg(test)]
@@ -23,6 +27,7 @@ use crate::error::Error;
 use crate::frame::Linear;
 use crate::frame::anchors::{Anchors, Mode};
 use crate::frame::laplace::Curvature;
+use crate::kernel::Kernel;
 use crate::kernel::info::Info;
 use crate::linalg::Factor;
 use crate::random::Rng;
@@ -30,6 +35,7 @@ use crate::slow::surrogate::Visit;
 use crate::target::Target;
 use crate::warmup::tuning::{FrameKind, Setting, Tuning};
 use moments::{Moments, shrunk};
+pub use prices::Prices;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use walker::Walker;
@@ -37,9 +43,9 @@ use walker::Walker;
 /// What a slow evaluation costs beside a fast one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cost {
-    /// Whatever it takes: seconds are measured.
+    /// Measured once, early, and rounded coarsely: see [`Prices`].
     Measured,
-    /// So many fast evaluations. Nothing is measured, so a run is the same on every machine.
+    /// So many fast evaluations: nothing is measured.
     Ratio(f64),
 }
 
@@ -117,17 +123,24 @@ impl Warming {
     }
 }
 
-/// Slow evaluations of a warm-up by default: a base, and more for every slow variable, since a covariance
-/// and a surrogate have to be learned. Six slow variables make 1,300.
+/// Slow evaluations that a chain's warm-up is said to take: what is asked for is measured against this.
 const SLOW_BASE: usize = 400;
 const SLOW_EACH: usize = 150;
+/// The search: of each chain that has a start of its own.
+const SEARCH: [usize; 2] = [120, 45];
+/// Exploring, all chains together: at most so many, and so many for every slow variable up to eight; beyond that, differences
+/// for a covariance (their number is the square of the variables) twice over.
+const EXPLORE: [usize; 2] = [150, 150];
+/// The window, the trials and the last window, all chains together.
+const WINDOW: [usize; 2] = [80, 20];
+const TRIALS: [usize; 2] = [100, 10];
+const LAST: [usize; 2] = [100, 20];
+/// Many fast variables leave more to learn: what Laplace's estimate misses adds up.
+const MANY_TIMES: usize = 4;
+/// No chain takes fewer steps in a stage.
+const FEWEST: usize = 16;
 /// Every so many steps of the last window are made with the whole kernel, the others with the learned proposal that they teach.
 const SAFE_EVERY: usize = 5;
-/// The shares of the search, of the two windows that learn, of the trials and of the last window.
-const SEARCH: f64 = 0.3;
-const WINDOWS: [f64; 2] = [0.12, 0.2];
-const TRIALS: f64 = 0.2;
-const LAST: f64 = 0.18;
 /// Shares where the frame is wrong in some region: the linear frame does the work.
 const DISTRUSTED: [f64; 3] = [0.0, 0.3, 0.7];
 /// The stages after the search and the two windows.
@@ -196,9 +209,13 @@ impl Warmup {
         exchange: &mut impl Exchange,
     ) -> Result<Warming, Error> {
         self.validate(x, y)?;
-        let steps = self.steps(x.len(), SEARCH).max(20);
+        let steps = self
+            .scaled(SEARCH[0] + SEARCH[1] * x.len(), x.len())
+            .max(20);
         let mut found = start::search(target, x, y, steps)?;
-        let tuning = first_tuning(&mut found, exchange)?;
+        let clock = std::mem::take(&mut found.clock);
+        let prices = clock.agree(self.cost, target.has_own_frame(), exchange)?;
+        let tuning = first_tuning(&mut found, prices, exchange)?;
         Ok(Warming {
             stage: 0,
             health: tuning.frame_health(),
@@ -223,20 +240,34 @@ impl Warmup {
         warming: Warming,
         exchange: &mut impl Exchange,
     ) -> Result<Warming, Error> {
-        let (stage, p) = (warming.stage + 1, warming.x.len());
-        let steps = |share: f64| self.steps(p, share);
+        let (stage, p, d) = (warming.stage + 1, warming.x.len(), warming.y.len());
+        let chains = exchange.chains();
+        let steps = |[base, each]: [usize; 2]| {
+            let many = if d > start::MOST_FAST { MANY_TIMES } else { 1 };
+            let all = self.scaled(many * (base + each * p), p);
+            all.div_ceil(chains).max(FEWEST)
+        };
         let (mut walker, mut tuning, mut rng) = Walker::new(target, warming)?;
         let (tuned, rng_mut) = (&mut tuning, &mut rng);
-        if stage == 1 && tuned.main.frame == FrameKind::Own {
+        let rule = tuned.rule(tuned.main.frame);
+        if stage == 2 && tuned.main.frame == FrameKind::Own {
             settle::settle(&mut walker, tuned, rng_mut, exchange)?;
         }
         match stage {
             1 if p == 0 => {
-                learn_fast_alone(&mut walker, tuned, steps(0.5), rng_mut, exchange)?;
+                learn_fast_alone(&mut walker, tuned, 2 * steps(WINDOW), rng_mut, exchange)?;
+            }
+            1 if explore::can_explore(&rule, p) => {
+                let most = self.explore_most(p);
+                let mut common = common::Common::new(rng_mut, exchange)?;
+                let explored = explore::explore(&mut walker, tuned, most, &mut common, exchange)?;
+                if let Some(explored) = explored {
+                    walker.restart(&tuned.rule(tuned.main.frame), &explored.start, rng_mut)?;
+                }
+                walker.health = tuned.frame_health();
             }
             1 | 2 if p > 0 => {
-                let share = WINDOWS[stage - 1];
-                learn(&mut walker, tuned, steps(share), rng_mut, exchange)?;
+                learn(&mut walker, tuned, steps(WINDOW), rng_mut, exchange)?;
                 let modes = walker.pooled_modes(exchange)?;
                 let anchors =
                     tuned
@@ -246,8 +277,7 @@ impl Warmup {
                 walker.health = tuned.frame_health();
             }
             TRIALS_STAGE => {
-                let budget = steps(TRIALS);
-                trials::choose(&mut walker, tuned, self.cost, budget, rng_mut, exchange)?;
+                trials::choose(&mut walker, tuned, steps(TRIALS), rng_mut, exchange)?;
             }
             LAST_STAGE if p > 0 => {
                 last_window(&mut walker, tuned, steps(LAST), rng_mut, exchange)?;
@@ -257,12 +287,18 @@ impl Warmup {
         Ok(walker.leave(stage, tuning, rng))
     }
 
-    /// The slow evaluations that a share of the budget makes.
-    fn steps(&self, slow_dim: usize, share: f64) -> usize {
-        let budget = self
-            .slow_evaluations
-            .unwrap_or(SLOW_BASE + SLOW_EACH * slow_dim);
-        (share * budget as f64).ceil() as usize
+    /// So many evaluations, or as many more or fewer as was asked for.
+    fn scaled(&self, evaluations: usize, p: usize) -> usize {
+        let usual = (SLOW_BASE + SLOW_EACH * p) as f64;
+        let share = self.slow_evaluations.map_or(1.0, |n| n as f64 / usual);
+        (share * evaluations as f64).ceil() as usize
+    }
+
+    /// What exploring may spend.
+    fn explore_most(&self, p: usize) -> usize {
+        let few = p.min(start::MOST_SLOW);
+        let differences = if p > few { p * p } else { 0 };
+        self.scaled(EXPLORE[0] + EXPLORE[1] * few + differences, p)
     }
 
     /// Whether the settings make sense, whatever the target.
@@ -321,7 +357,11 @@ fn modes_of(visits: &[crate::kernel::state::Visit]) -> Vec<Mode> {
 ///
 /// A chain whose place is hopelessly lower has lost its way, and begins where the best one does: what has so
 /// little mass would not be visited by a run of any length.
-fn first_tuning(found: &mut start::Found, exchange: &mut impl Exchange) -> Result<Tuning, Error> {
+fn first_tuning(
+    found: &mut start::Found,
+    prices: Prices,
+    exchange: &mut impl Exchange,
+) -> Result<Tuning, Error> {
     let (p, d) = (found.x.len(), found.y.len());
     let mut mine = vec![found.height];
     mine.extend(found.x.iter().chain(&found.y));
@@ -368,6 +408,7 @@ fn first_tuning(found: &mut start::Found, exchange: &mut impl Exchange) -> Resul
         shares: [0.0, 0.75, 0.25],
         surrogate: None,
         extra: 2,
+        prices,
         trials: Vec::new(),
         notes: Vec::new(),
     })
@@ -381,7 +422,17 @@ fn learn<T: Target>(
     rng: &mut Rng,
     exchange: &mut impl Exchange,
 ) -> Result<(), Error> {
-    let mut kernel = tuning.kernel()?;
+    // The walk alone adapts its scale; where the marginal was explored, every other step goes by what was learned.
+    let mut walk = tuning.clone();
+    walk.surrogate = None;
+    let mut kernel = walk.kernel()?;
+    let learned = match &tuning.surrogate {
+        Some(surrogate) => Some(Kernel::Cycle(vec![
+            tuning.learned_drag(surrogate)?,
+            tuning.extra_moves(),
+        ])),
+        None => None,
+    };
     let (mut moments, best) = (
         Moments::new(walker.x(), walker.y()),
         best_acceptance(walker.x().len()),
@@ -390,15 +441,19 @@ fn learn<T: Target>(
     moments.set_reference(&tuning.centre, tuning.linear.centre());
     let mut log_scale = tuning.scale.ln();
     for step in 0..steps {
-        let taken = walker.step(&kernel, rng)?;
+        let by_fit = learned.as_ref().filter(|_| step % 2 == 1);
+        let taken = walker.step(by_fit.unwrap_or(&kernel), rng)?;
         if walker.first_half_forgotten(step, steps) {
             moments.add(walker.x(), walker.y());
+        }
+        if by_fit.is_some() {
+            continue;
         }
         // Robbins and Monro, with a gain that falls slowly: a window is short.
         log_scale += (taken.acceptance - best) / (3.0 + step as f64).powf(0.6);
         if step % 5 == 4 {
-            tuning.scale = log_scale.exp();
-            kernel = tuning.kernel()?;
+            walk.scale = log_scale.exp();
+            kernel = walk.kernel()?;
         }
     }
     let scales = exchange.gather(&[log_scale])?;
@@ -411,18 +466,15 @@ fn learn<T: Target>(
 fn absorb(tuning: &mut Tuning, learned: &moments::Learned) {
     let (p, d) = (learned.mean_x.len() as f64, learned.mean_y.len() as f64);
     let worth = learned.count / STEPS_PER_DRAW;
-    if p > 0.0 {
-        tuning.slow = shrunk(
-            &learned.slow,
-            worth,
-            &tuning.slow,
-            BELIEF * (p + 2.0),
-            "the slow covariance",
-        );
-        tuning.centre.clone_from(&learned.mean_x);
-    }
+    let drawn = shrunk(
+        &learned.slow,
+        worth,
+        &tuning.slow,
+        BELIEF * (p + 2.0),
+        "the slow covariance",
+    );
     if d > 0.0 {
-        let slope = learned.slope(&tuning.slow);
+        let slope = learned.slope(&drawn);
         let residual = learned.residual(&slope);
         let root = shrunk(
             &residual,
@@ -437,6 +489,11 @@ fn absorb(tuning: &mut Tuning, learned: &moments::Learned) {
         {
             tuning.linear = linear;
         }
+    }
+    // Where the marginal was explored, its covariance is known better than from a short chain.
+    if p > 0.0 && tuning.surrogate.is_none() {
+        tuning.slow = drawn;
+        tuning.centre.clone_from(&learned.mean_x);
     }
 }
 

@@ -3,6 +3,7 @@
 //! The estimate is off by a little for each fast variable. With thousands of them that adds up to a slope of several units
 //! over the width of the posterior, and a surrogate fitted to it proposes places that the drags then refuse.
 
+use super::explore::HEAT;
 use crate::chain::exchange::Exchange;
 use crate::error::Error;
 use crate::linalg::Factor;
@@ -59,7 +60,7 @@ pub(super) fn fit(
     centre: &[f64],
     slow: &Factor,
 ) -> Option<Surrogate> {
-    let plain = Surrogate::fit(visits, centre, slow)?;
+    let plain = Surrogate::fit_heated(visits, centre, slow, HEAT)?;
     let Some(correction) = Correction::fit(crossings, &plain, centre, slow) else {
         return Some(plain);
     };
@@ -70,7 +71,7 @@ pub(super) fn fit(
             log_marginal: visit.log_marginal + correction.at(&visit.x),
         })
         .collect();
-    Surrogate::fit(&visits, centre, slow).or(Some(plain))
+    Surrogate::fit_heated(&visits, centre, slow, HEAT).or(Some(plain))
 }
 
 /// Σₖ (tiltₖ wₖ + bendₖ wₖ²/2), for whitened w.

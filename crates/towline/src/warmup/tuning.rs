@@ -10,6 +10,7 @@ use crate::kernel::{Drag, FastOnly, Kernel};
 use crate::linalg::Factor;
 use crate::slow::proposal::SlowProposal;
 use crate::slow::surrogate::Surrogate;
+use crate::warmup::Prices;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -38,6 +39,8 @@ pub struct Tuning {
     pub surrogate: Option<Surrogate>,
     /// Fast-only moves after every slow one.
     pub extra: usize,
+    /// What evaluations cost, as warm-up took it.
+    pub prices: Prices,
     /// What was tried, and what it was worth.
     pub trials: Vec<Trial>,
     /// What a reader should know.
@@ -79,7 +82,7 @@ pub struct Trial {
     pub learned_proposal: bool,
     /// Effective draws per step, as the expected squared jump of x foretells.
     pub effective: f64,
-    /// What a step costs: seconds, or fast evaluations where the user gave a cost ratio.
+    /// What a step costs, in fast evaluations.
     pub cost: f64,
     /// The mean probability of acceptance.
     pub acceptance: f64,

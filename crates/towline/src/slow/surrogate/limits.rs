@@ -100,5 +100,9 @@ pub const TRIAL_BURN: usize = 100;
 /// One in so many of the points is used to see whether the folds agree there.
 pub const TRIAL_STRIDE: usize = 5;
 
+/// Moves before the first heated draw, and between two.
+pub const HEATED_BURN: usize = 201;
+pub const HEATED_STRIDE: usize = 10;
+
 /// The seed of the trial chain: the fit is a function of the visits alone.
 pub const TRIAL_SEED: u64 = 0x70_77_6c_69_6e_65;

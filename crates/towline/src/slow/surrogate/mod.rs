@@ -22,7 +22,7 @@ pub use visits::Visit;
 use crate::error::Error;
 use crate::linalg::{Factor, SmallBuffer};
 use crate::random::Rng;
-use limits::{WHITE, WHITENINGS};
+use limits::{HEATED_BURN, HEATED_STRIDE, WHITE, WHITENINGS};
 use serde::{Deserialize, Serialize};
 use shape::Shape;
 use visits::Samples;
@@ -97,12 +97,22 @@ impl Surrogate {
     /// not finite, repeated, or hopelessly far down are left out. The result depends
     /// on the visits, their order and nothing else.
     pub fn fit(visits: &[Visit], centre: &[f64], factor: &Factor) -> Option<Self> {
-        let (mut fitted, mut draws) = Self::fit_whitened(visits, centre, factor)?;
+        Self::fit_heated(visits, centre, factor, 1.0)
+    }
+
+    /// The same to visits of the marginal heated so many times, followed as far down as these reach.
+    pub(crate) fn fit_heated(
+        visits: &[Visit],
+        centre: &[f64],
+        factor: &Factor,
+        heat: f64,
+    ) -> Option<Self> {
+        let (mut fitted, mut draws) = Self::fit_whitened(visits, centre, factor, heat)?;
         for _ in 0..WHITENINGS {
             let Some((centre, factor)) = fitted.whitening(&draws) else {
                 break;
             };
-            let Some(again) = Self::fit_whitened(visits, &centre, &factor) else {
+            let Some(again) = Self::fit_whitened(visits, &centre, &factor, heat) else {
                 break;
             };
             (fitted, draws) = again;
@@ -115,8 +125,9 @@ impl Surrogate {
         visits: &[Visit],
         centre: &[f64],
         factor: &Factor,
+        heat: f64,
     ) -> Option<(Self, Vec<Vec<f64>>)> {
-        let samples = Samples::new(visits, centre, factor)?;
+        let samples = Samples::new(visits, centre, factor, heat)?;
         let choice = choose::choose(&samples)?;
         let fitted = Self {
             centre: centre.to_vec(),
@@ -208,7 +219,8 @@ impl Surrogate {
     pub(crate) fn propose(&self, x: &[f64], new: &mut [f64], rng: &mut Rng) -> f64 {
         let mut w = vec![0.0; x.len()];
         self.whiten(x, &mut w);
-        let mut chain = Wander::new(&self.shape, w);
+        let density = |w: &[f64]| self.shape.log_density(w);
+        let mut chain = Wander::new(&density, w);
         let before = chain.log_density;
         chain.run(self.moves, rng);
         self.factor.apply(&chain.w, new);
@@ -216,6 +228,42 @@ impl Surrogate {
             *new += centre;
         }
         before - chain.log_density
+    }
+
+    /// So many draws from π̃ heated (raised to the power 1/heat), by a long chain from its highest point: where to look next.
+    pub(crate) fn heated_draws(&self, heat: f64, count: usize, rng: &mut Rng) -> Vec<Vec<f64>> {
+        let p = self.dim();
+        let scale = heat.sqrt();
+        let hot = |v: &[f64]| {
+            let mut w = SmallBuffer::new(v.len());
+            let w = w.as_mut();
+            for (w, v) in w.iter_mut().zip(v) {
+                *w = scale * v;
+            }
+            self.shape.log_density(w) / heat
+        };
+        let mut chain = Wander::new(&hot, vec![0.0; p]);
+        chain.run(HEATED_BURN, rng);
+        (0..count)
+            .map(|_| {
+                chain.run(HEATED_STRIDE, rng);
+                let w: Vec<f64> = chain.w.iter().map(|v| scale * v).collect();
+                self.unwhiten(&w)
+            })
+            .collect()
+    }
+
+    /// x at a whitened point.
+    fn unwhiten(&self, w: &[f64]) -> Vec<f64> {
+        let mut x = vec![0.0; w.len()];
+        self.factor.apply(w, &mut x);
+        x.iter_mut().zip(&self.centre).for_each(|(x, c)| *x += c);
+        x
+    }
+
+    /// The mean with which it is whitened.
+    pub(crate) fn centre(&self) -> &[f64] {
+        &self.centre
     }
 
     fn whiten(&self, x: &[f64], w: &mut [f64]) {

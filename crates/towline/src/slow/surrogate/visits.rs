@@ -24,6 +24,8 @@ pub(super) struct Sample {
     /// log π̂ less `top`, plus |w|²/2: what a correction has to explain.
     pub wanted: f64,
     pub weight: f64,
+    /// Whether it is in the (heated) bulk.
+    inner: bool,
 }
 
 /// All points that take part in the fit, and what they say about the extent of the bulk.
@@ -33,7 +35,7 @@ pub(super) struct Samples {
     pub list: Vec<Sample>,
     /// The log density that the mode is guessed to have.
     pub top: f64,
-    /// How far below the mode the bulk reaches.
+    /// How far below the mode the (heated) bulk reaches.
     pub depth: f64,
     /// The distance within which the correction is followed.
     pub radius: f64,
@@ -41,7 +43,9 @@ pub(super) struct Samples {
 
 impl Samples {
     /// `None` where too few points remain to say anything.
-    pub fn new(visits: &[Visit], centre: &[f64], factor: &Factor) -> Option<Self> {
+    ///
+    /// With `heat` above one the bulk reaches that much further down: what is fitted is good well beyond where draws fall.
+    pub fn new(visits: &[Visit], centre: &[f64], factor: &Factor, heat: f64) -> Option<Self> {
         let dim = centre.len();
         if dim == 0 || factor.dim() != dim {
             return None;
@@ -49,7 +53,8 @@ impl Samples {
         let points = distinct(visits, dim);
         // A Gaussian in `dim` dimensions stands in for the shape of the bulk.
         let chi_squared = ChiSquared::new(dim as f64).ok()?;
-        let depth = 0.5 * chi_squared.inverse_cdf(BULK_SHARE);
+        let bulk = 0.5 * chi_squared.inverse_cdf(BULK_SHARE);
+        let depth = heat * bulk;
         let best = best_with_company(&points, depth + HOPELESS, dim)?;
         // The best of n draws is itself below the mode.
         let top = best + 0.5 * chi_squared.inverse_cdf(1.0 / points.len() as f64);
@@ -66,21 +71,22 @@ impl Samples {
                     w,
                     distance: square.sqrt(),
                     wanted: 0.5 * square - below,
-                    weight: (-WEIGHT_RATE * (below - depth).max(0.0)).exp(),
+                    weight: (-WEIGHT_RATE / heat * (below - bulk).max(0.0)).exp(),
+                    inner: below <= depth,
                 }
             })
             .filter(|sample| sample.distance.is_finite())
             .collect();
-        let mut bulk: Vec<f64> = list
+        let mut distances: Vec<f64> = list
             .iter()
-            .filter(|sample| sample.weight == 1.0)
+            .filter(|sample| sample.inner)
             .map(|sample| sample.distance)
             .collect();
-        if bulk.len() < dim + 2 {
+        if distances.len() < dim + 2 {
             return None;
         }
-        bulk.sort_by(f64::total_cmp);
-        let radius = bulk[((bulk.len() - 1) as f64 * RADIUS_SHARE) as usize];
+        distances.sort_by(f64::total_cmp);
+        let radius = distances[((distances.len() - 1) as f64 * RADIUS_SHARE) as usize];
         list.retain(|sample| sample.distance <= FIT_REACH * radius);
         (radius > 0.0).then_some(Self {
             dim,

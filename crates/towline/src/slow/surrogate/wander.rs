@@ -11,20 +11,20 @@ use crate::fast::step::{Move, Point, Work};
 use crate::random::Rng;
 
 /// A chain at w, with the room it needs.
-pub(super) struct Wander<'a> {
-    shape: &'a Shape,
+pub(super) struct Wander<'a, F> {
+    density: &'a F,
     pub w: Vec<f64>,
     pub log_density: f64,
     work: Work<Vec<f64>>,
     ray: Slice,
 }
 
-impl<'a> Wander<'a> {
-    pub fn new(shape: &'a Shape, w: Vec<f64>) -> Self {
+impl<'a, F: Fn(&[f64]) -> f64> Wander<'a, F> {
+    pub fn new(density: &'a F, w: Vec<f64>) -> Self {
         let dim = w.len();
         Self {
-            log_density: shape.log_density(&w),
-            shape,
+            log_density: density(&w),
+            density,
             w,
             work: Work::new(dim),
             ray: Slice::new(vec![RAY_WIDTH / (dim as f64).sqrt()]),
@@ -47,7 +47,7 @@ impl<'a> Wander<'a> {
     }
 
     fn ellipse(&mut self, rng: &mut Rng) {
-        let mut density = Plane(self.shape);
+        let mut density = Plane(self.density);
         let mut point = Point {
             at: &mut self.w,
             value: self.log_density,
@@ -68,7 +68,7 @@ impl<'a> Wander<'a> {
         self.w.iter_mut().for_each(|v| *v /= distance);
         let mut t = [start];
         let mut density = Ray {
-            shape: self.shape,
+            density: self.density,
             direction: &self.w,
             room: &mut self.work.spare,
         };
@@ -85,9 +85,9 @@ impl<'a> Wander<'a> {
 }
 
 /// The surrogate over w.
-struct Plane<'a>(&'a Shape);
+struct Plane<'a, F>(&'a F);
 
-impl FastDensity for Plane<'_> {
+impl<F: Fn(&[f64]) -> f64> FastDensity for Plane<'_, F> {
     type Value = f64;
     type Nested<'n>
         = NoModel
@@ -96,7 +96,7 @@ impl FastDensity for Plane<'_> {
 
     #[inline]
     fn value(&mut self, w: &[f64]) -> f64 {
-        self.0.log_density(w)
+        (self.0)(w)
     }
 
     #[inline]
@@ -110,13 +110,13 @@ impl FastDensity for Plane<'_> {
 }
 
 /// The surrogate over the logarithm of the distance in one direction.
-struct Ray<'a> {
-    shape: &'a Shape,
+struct Ray<'a, F> {
+    density: &'a F,
     direction: &'a [f64],
     room: &'a mut [f64],
 }
 
-impl FastDensity for Ray<'_> {
+impl<F: Fn(&[f64]) -> f64> FastDensity for Ray<'_, F> {
     type Value = f64;
     type Nested<'n>
         = NoModel
@@ -128,7 +128,7 @@ impl FastDensity for Ray<'_> {
         for (w, u) in self.room.iter_mut().zip(self.direction) {
             *w = distance * u;
         }
-        self.direction.len() as f64 * t[0] + self.shape.log_density(self.room)
+        self.direction.len() as f64 * t[0] + (self.density)(self.room)
     }
 
     fn log(&self, value: f64) -> f64 {
@@ -152,7 +152,8 @@ pub(super) struct Trial {
 impl Trial {
     pub fn new(shape: &Shape, start: &[f64], starts: usize) -> Self {
         let mut rng = Rng::stream(TRIAL_SEED, 0);
-        let mut chain = Wander::new(shape, start.to_vec());
+        let density = |w: &[f64]| shape.log_density(w);
+        let mut chain = Wander::new(&density, start.to_vec());
         chain.run(TRIAL_BURN, &mut rng);
         let total = 2 * starts + MOVES[MOVES.len() - 1];
         let mut series = vec![Vec::new(); start.len() + 2];
