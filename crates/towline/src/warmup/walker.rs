@@ -2,7 +2,7 @@
 
 use super::tilt::Crossing;
 use super::{Warming, learned, modes_of, start, tilt};
-use crate::chain::exchange::Exchange;
+use crate::chain::exchange::{Exchange, first_decides};
 use crate::chain::health::FrameHealth;
 use crate::error::Error;
 use crate::frame::anchors::Mode;
@@ -255,7 +255,9 @@ impl<'a, T: Target> Walker<'a, T> {
     ) -> Result<Option<Surrogate>, Error> {
         let visits = self.pooled_visits(exchange)?;
         let crossings = tilt::pooled(&self.crossings, self.state.slow.x.len(), exchange)?;
-        Ok(tilt::fit(&visits, &crossings, &tuning.centre, &tuning.slow))
+        first_decides(exchange, || {
+            tilt::fit(&visits, &crossings, &tuning.centre, &tuning.slow)
+        })
     }
 
     /// One proposed x*, and what each of several drags would make of it: the log ratios with what they
