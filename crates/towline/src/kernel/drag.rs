@@ -2,12 +2,13 @@
 
 use super::crossing::{Crossing, Proposed};
 use crate::error::Error;
+use crate::fast::moves::FastMove;
+use crate::fast::step::Move;
 use crate::frame::FrameRule;
-use crate::info::Info;
-use crate::moves::{FastMove, Move};
-use crate::proposal::SlowProposal;
-use crate::rng::Rng;
-use crate::state::{State, Workspace};
+use crate::kernel::info::Info;
+use crate::kernel::state::{State, Workspace};
+use crate::random::Rng;
+use crate::slow::proposal::SlowProposal;
 use crate::target::Target;
 use serde::{Deserialize, Serialize};
 

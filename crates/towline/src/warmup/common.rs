@@ -1,11 +1,11 @@
 //! What all chains of a run do alike in warm-up: share the points of a batch, and draw the same random numbers.
 
 use super::walker::Walker;
+use crate::chain::exchange::Exchange;
 use crate::error::Error;
-use crate::exchange::Exchange;
 use crate::frame::FrameRule;
-use crate::rng::Rng;
-use crate::surrogate::Visit;
+use crate::random::Rng;
+use crate::slow::surrogate::Visit;
 use crate::target::Target;
 
 /// A chain's place among the chains, and a generator that all of them have.

@@ -2,13 +2,13 @@
 
 use super::common::{self, Common};
 use super::walker::Walker;
+use crate::chain::exchange::Exchange;
 use crate::error::Error;
-use crate::exchange::Exchange;
-use crate::factor::Factor;
 use crate::frame::FrameRule;
-use crate::surrogate::Visit;
+use crate::linalg::Factor;
+use crate::slow::surrogate::Visit;
 use crate::target::Target;
-use crate::tuning::Tuning;
+use crate::warmup::tuning::Tuning;
 
 /// Newton's steps, each of which costs (p + 1)(p + 2)/2 + p slow evaluations.
 const STEPS: usize = 2;

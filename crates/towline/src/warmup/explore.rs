@@ -8,12 +8,12 @@ use super::common::{self, Common};
 use super::curvature;
 use super::start::MOST_SLOW;
 use super::walker::Walker;
+use crate::chain::exchange::Exchange;
 use crate::error::Error;
-use crate::exchange::Exchange;
 use crate::frame::FrameRule;
-use crate::surrogate::{Surrogate, Visit};
+use crate::slow::surrogate::{Surrogate, Visit};
 use crate::target::Target;
-use crate::tuning::Tuning;
+use crate::warmup::tuning::Tuning;
 
 /// Visits come from the marginal raised to the power one over this: its standard deviation is then 1.7 times as large.
 pub(super) const HEAT: f64 = 3.0;

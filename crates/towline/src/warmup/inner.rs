@@ -4,14 +4,16 @@ use super::settle::{quarter_turn, usual_step};
 use super::start;
 use super::trials::{effective, unsticking};
 use super::walker::Walker;
+use crate::chain::exchange::Exchange;
 use crate::error::Error;
-use crate::exchange::Exchange;
-use crate::factor::Factor;
+use crate::fast::moves::{
+    CrankNicolson, EllipticalSlice, FastMove, Hmc, NestedDrag, RandomWalk, Slice,
+};
 use crate::kernel::{FastOnly, Kernel};
-use crate::moves::{CrankNicolson, EllipticalSlice, FastMove, Hmc, NestedDrag, RandomWalk, Slice};
-use crate::rng::Rng;
+use crate::linalg::Factor;
+use crate::random::Rng;
 use crate::target::Target;
-use crate::tuning::{FrameKind, Tuning};
+use crate::warmup::tuning::{FrameKind, Tuning};
 
 /// Shares of the best inner move, of a random walk and of slices along coordinates.
 const INNER_SHARES: [f64; 3] = [0.6, 0.2, 0.2];

@@ -1,9 +1,9 @@
 //! What evaluations cost beside each other: measured once, early, and rounded so coarsely that noise cannot decide.
 
 use super::Cost;
+use crate::chain::exchange::Exchange;
 use crate::error::Error;
-use crate::exchange::Exchange;
-use crate::info::Info;
+use crate::kernel::info::Info;
 use crate::target::{Scratch, Target};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
@@ -169,7 +169,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::Solo;
+    use crate::chain::exchange::Solo;
 
     fn clock(slow: &[f64], fast: &[f64]) -> Clock {
         Clock {

@@ -1,16 +1,18 @@
 //! From a start to the bulk of the marginal: widths, then the mode of the estimated marginal of x.
 
 use super::prices::Clock;
-use super::scales::{MOST_TRIALS, scales};
-use crate::anchors::Mode;
-use crate::ascend::ascend;
-use crate::climb::{Surface, clean, climb_with, feel};
 use crate::error::Error;
-use crate::factor::Factor;
-use crate::frame::{Frame, Linear, Root};
-use crate::info::Info;
-use crate::laplace::{Curvature, Laplace};
-use crate::state::{Visit, prepare};
+use crate::frame::anchors::Mode;
+use crate::frame::laplace::{Curvature, Laplace};
+use crate::frame::{Frame, Linear};
+use crate::kernel::info::Info;
+use crate::kernel::state::{Visit, prepare};
+use crate::linalg::{Factor, Root};
+use crate::optimise::coordinate::feel;
+use crate::optimise::lbfgs::ascend;
+use crate::optimise::newton::climb_with;
+use crate::optimise::surface::{Surface, clean};
+use crate::optimise::widths::{MOST_TRIALS, scales};
 use crate::target::{Scratch, Target};
 use std::time::Instant;
 

@@ -4,10 +4,10 @@
 //! over the width of the posterior, and a surrogate fitted to it proposes places that the drags then refuse.
 
 use super::explore::HEAT;
-use crate::Error;
-use crate::exchange::Exchange;
-use crate::factor::Factor;
-use crate::surrogate::{Surrogate, Visit};
+use crate::chain::exchange::Exchange;
+use crate::error::Error;
+use crate::linalg::Factor;
+use crate::slow::surrogate::{Surrogate, Visit};
 use serde::{Deserialize, Serialize};
 
 /// What a tilt and a bend, over a standard deviation, are taken to be beforehand: standard deviations in log units.
@@ -188,7 +188,7 @@ fn a_tilt_that_the_estimate_misses_is_found() {
         })
         .collect();
     let marginal = |x: f64| -0.5 * (x - 1.5) * (x - 1.5);
-    let mut rng = crate::rng::Rng::stream(5, 0);
+    let mut rng = crate::random::Rng::stream(5, 0);
     let mut x = 1.5;
     let crossings: Vec<Crossing> = (0..80)
         .map(|_| {

@@ -3,15 +3,15 @@
 use super::tilt::Crossing;
 use super::walker::{Comparison, Walker};
 use super::{Prices, inner, persistence, start};
+use crate::chain::exchange::Exchange;
 use crate::error::Error;
-use crate::exchange::Exchange;
-use crate::info::Info;
-use crate::moves::FastMove;
-use crate::proposal::SlowProposal;
-use crate::rng::Rng;
-use crate::surrogate::Surrogate;
+use crate::fast::moves::FastMove;
+use crate::kernel::info::Info;
+use crate::random::Rng;
+use crate::slow::proposal::SlowProposal;
+use crate::slow::surrogate::Surrogate;
 use crate::target::Target;
-use crate::tuning::{FrameKind, Setting, Trial, Tuning};
+use crate::warmup::tuning::{FrameKind, Setting, Trial, Tuning};
 
 /// Intervals tried in each frame: in a moving frame little is left to mend, without one much is.
 const LAPLACE_N: [usize; 4] = [1, 2, 4, 12];

@@ -2,18 +2,18 @@
 
 use super::tilt::{self, Crossing};
 use super::{Warming, learned, modes_of, start};
-use crate::anchors::Mode;
+use crate::chain::exchange::Exchange;
+use crate::chain::health::FrameHealth;
 use crate::error::Error;
-use crate::exchange::Exchange;
-use crate::health::FrameHealth;
-use crate::info::Info;
+use crate::frame::anchors::Mode;
+use crate::kernel::info::Info;
+use crate::kernel::state::{Slow, State, Workspace, evaluate, prepare};
 use crate::kernel::{Drag, Kernel, Proposed};
-use crate::proposal::SlowProposal;
-use crate::rng::Rng;
-use crate::state::{Slow, State, Workspace, evaluate, prepare};
-use crate::surrogate::{Surrogate, Visit};
+use crate::random::Rng;
+use crate::slow::proposal::SlowProposal;
+use crate::slow::surrogate::{Surrogate, Visit};
 use crate::target::Target;
-use crate::tuning::Tuning;
+use crate::warmup::tuning::Tuning;
 
 pub(super) struct Walker<'a, T: Target> {
     target: &'a T,
@@ -118,7 +118,7 @@ impl<'a, T: Target> Walker<'a, T> {
     }
 
     /// The state as seen in a frame.
-    pub fn z(&mut self, rule: &crate::FrameRule) -> Vec<f64> {
+    pub fn z(&mut self, rule: &crate::frame::FrameRule) -> Vec<f64> {
         let mut z = vec![0.0; self.state.y.len()];
         let mut spare = z.clone();
         let mut info = Info::default();
@@ -133,7 +133,7 @@ impl<'a, T: Target> Walker<'a, T> {
     /// tuned to typical places would not be accepted at the mode, where none of them ever is.
     ///
     /// Answers whether it did: where no frame was found, or the place has no mass, the mode will have to do.
-    pub fn scatter(&mut self, rule: &crate::FrameRule, rng: &mut Rng) -> bool {
+    pub fn scatter(&mut self, rule: &crate::frame::FrameRule, rng: &mut Rng) -> bool {
         let mut info = Info::default();
         rule.place(self.target, &mut self.state.slow, &mut self.work, &mut info);
         let found = info.frame_failures == 0;

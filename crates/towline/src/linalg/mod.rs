@@ -1,0 +1,11 @@
+//! Linear algebra of few dimensions: roots of covariances, small vectors and matrices.
+
+mod factor;
+mod root;
+mod small;
+
+pub use factor::Factor;
+pub use root::{Root, RootMap};
+pub(crate) use small::{
+    HASH_START, SmallBuffer, dot, hashed, squared_distance, symmetrise, transpose,
+};
