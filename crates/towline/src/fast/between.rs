@@ -15,6 +15,8 @@ pub(crate) struct Between<'a, T: Target, const FRAMED: bool> {
     to: End<'a, T>,
     buffers: &'a mut Buffers,
     weights: Ends,
+    /// Whether both ends see z by the same root, so that L z is the same for both.
+    shared: bool,
     /// Whether there is a point in `buffers.suspect`.
     suspected: bool,
     ledger: Ledger,
@@ -22,7 +24,9 @@ pub(crate) struct Between<'a, T: Target, const FRAMED: bool> {
 
 impl<'a, T: Target, const FRAMED: bool> Between<'a, T, FRAMED> {
     pub fn new(from: End<'a, T>, to: End<'a, T>, buffers: &'a mut Buffers) -> Self {
+        let shared = FRAMED && from.shares_root(&to);
         Self {
+            shared,
             from,
             to,
             buffers,
@@ -83,9 +87,20 @@ impl<T: Target, const FRAMED: bool> FastDensity for Between<'_, T, FRAMED> {
     #[inline(always)]
     fn value(&mut self, z: &[f64]) -> Ends {
         self.ledger.spent.fast += 2;
-        let ends = Ends {
-            from: self.from.unchecked::<FRAMED>(z, self.buffers),
-            to: self.to.unchecked::<FRAMED>(z, self.buffers),
+        let ends = if FRAMED && self.shared {
+            let mut image = std::mem::take(&mut self.buffers.image);
+            self.from.image(z, &mut image);
+            let ends = Ends {
+                from: self.from.at_image(&image, self.buffers),
+                to: self.to.at_image(&image, self.buffers),
+            };
+            self.buffers.image = image;
+            ends
+        } else {
+            Ends {
+                from: self.from.unchecked::<FRAMED>(z, self.buffers),
+                to: self.to.unchecked::<FRAMED>(z, self.buffers),
+            }
         };
         // With both weights positive, the sum is a number or −∞ just where both ends are (unless it
         // overflows: a false alarm). Here the point is only stored: a function to note it would, even if

@@ -106,6 +106,34 @@ impl<'a, T: Target> End<'a, T> {
         }
     }
 
+    /// Whether z is seen by the same root at both ends.
+    pub fn shares_root(&self, other: &Self) -> bool {
+        match (self.frame, other.frame) {
+            (Frame::Affine { root: a, .. }, Frame::Affine { root: b, .. }) => a.shared(b).is_some(),
+            _ => false,
+        }
+    }
+
+    /// L z.
+    #[inline]
+    pub fn image(&self, z: &[f64], image: &mut [f64]) {
+        if let Frame::Affine { root, .. } = self.frame {
+            root.apply(z, image);
+        }
+    }
+
+    /// As [`unchecked`](Self::unchecked), where L z is known.
+    #[inline]
+    pub fn at_image(&self, image: &[f64], buffers: &mut Buffers) -> f64 {
+        if let Frame::Affine { centre, .. } = self.frame {
+            for ((y, v), m) in buffers.y.iter_mut().zip(image).zip(centre) {
+                *y = v + m;
+            }
+        }
+        self.target
+            .log_density_in(self.cache, &buffers.y, &mut buffers.scratch)
+    }
+
     pub fn gradient<const FRAMED: bool>(
         &mut self,
         z: &[f64],

@@ -48,7 +48,9 @@ impl Ledger {
 pub(crate) struct Buffers {
     pub scratch: Scratch,
     pub y: Vec<f64>,
-    /// Where [`Between`] met what may be no number.
+    /// L z, where both ends of a drag share L.
+    pub image: Vec<f64>,
+    /// Where `Between` met what may be no number.
     pub suspect: Vec<f64>,
     pub gradient: Vec<f64>,
     pub other_gradient: Vec<f64>,
@@ -59,6 +61,7 @@ impl Buffers {
         Self {
             scratch: Scratch::default(),
             y: vec![0.0; fast_dim],
+            image: vec![0.0; fast_dim],
             suspect: vec![0.0; fast_dim],
             gradient: vec![0.0; fast_dim],
             other_gradient: vec![0.0; fast_dim],

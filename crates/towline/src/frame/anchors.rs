@@ -5,7 +5,7 @@
 
 use super::linear::Linear;
 use crate::error::Error;
-use crate::linalg::{Factor, squared_distance};
+use crate::linalg::{Factor, SmallBuffer, squared_distance};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ const FAR: f64 = 8.0;
 
 /// Places in x, each with how far the mode of y lies off the linear frame there.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(from = "AnchorsParts")]
 pub struct Anchors {
     /// The root of x's covariance, in whose units distances are taken.
     metric: Option<Factor>,
@@ -23,6 +24,36 @@ pub struct Anchors {
     /// The root of y's covariance given x, as it was seen at one mode: in its units a conditional has width 1 or so,
     /// while the linear frame's root also holds what no line follows.
     root: Option<Arc<Factor>>,
+    /// All places, one after another; computed, never read.
+    #[serde(skip)]
+    places: Vec<f64>,
+}
+
+/// What is read of anchors.
+#[derive(Deserialize)]
+struct AnchorsParts {
+    metric: Option<Factor>,
+    points: Vec<Anchor>,
+    root: Option<Arc<Factor>>,
+}
+
+impl From<AnchorsParts> for Anchors {
+    fn from(parts: AnchorsParts) -> Self {
+        Self {
+            places: places(&parts.points),
+            metric: parts.metric,
+            points: parts.points,
+            root: parts.root,
+        }
+    }
+}
+
+/// The places of these anchors, one after another.
+fn places(points: &[Anchor]) -> Vec<f64> {
+    points
+        .iter()
+        .flat_map(|anchor| anchor.w.iter().copied())
+        .collect()
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -104,6 +135,7 @@ impl Anchors {
         }
         Self {
             metric: (!points.is_empty()).then(|| slow.clone()),
+            places: places(&points),
             points,
             root: self.root.clone(),
         }
@@ -112,13 +144,19 @@ impl Anchors {
     /// Moves the linear frame's centre at x by the offset of the nearest.
     pub(crate) fn correct(&self, x: &[f64], centre: &mut [f64]) {
         let Some(metric) = &self.metric else { return };
-        let mut w = x.to_vec();
-        metric.solve(&mut w);
-        let nearest = self
-            .points
-            .iter()
-            .min_by(|a, b| squared_distance(&a.w, &w).total_cmp(&squared_distance(&b.w, &w)));
-        if let Some(anchor) = nearest {
+        let mut w = SmallBuffer::new(x.len());
+        let w = w.as_mut();
+        w.copy_from_slice(x);
+        metric.solve(w);
+        // The first of the nearest; in a list of their own, since a search begins with this at every slow proposal.
+        let (mut nearest, mut least) = (None, f64::INFINITY);
+        for (k, place) in self.places.chunks_exact(w.len().max(1)).enumerate() {
+            let distance = squared_distance(place, w);
+            if distance < least {
+                (nearest, least) = (Some(k), distance);
+            }
+        }
+        if let Some(anchor) = nearest.and_then(|k| self.points.get(k)) {
             for (m, by) in centre.iter_mut().zip(&anchor.offset) {
                 *m += by;
             }

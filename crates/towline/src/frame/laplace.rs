@@ -6,7 +6,7 @@ use super::map::Frame;
 use crate::error::Error;
 use crate::linalg::{Factor, Root, hashed, symmetrise, transpose};
 use crate::optimise::lbfgs::ascend;
-use crate::optimise::newton::{Peak, climb};
+use crate::optimise::newton::{Newton, STEP};
 use crate::optimise::surface::Surface;
 use crate::target::{Scratch, Target};
 use serde::{Deserialize, Serialize};
@@ -17,11 +17,29 @@ use std::sync::Arc;
 /// The search starts from the linear frame, moved by the nearest anchor where there are any, so it is a function
 /// of x alone; and where it finds no mode that start stands: whole, never half of one and half of the other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "LaplaceParts")]
 pub struct Laplace {
+    linear: Linear,
+    curvature: Curvature,
+    anchors: Arc<Anchors>,
+    /// Computed, never read: a file in which something was changed must not keep its old key.
+    #[serde(skip)]
+    key: u64,
+}
+
+/// What is read of a Laplace frame.
+#[derive(Deserialize)]
+struct LaplaceParts {
     linear: Linear,
     curvature: Curvature,
     #[serde(default)]
     anchors: Arc<Anchors>,
+}
+
+impl From<LaplaceParts> for Laplace {
+    fn from(parts: LaplaceParts) -> Self {
+        Self::new(parts.linear, parts.curvature).anchored(parts.anchors)
+    }
 }
 
 /// Whose curvature a Laplace frame has.
@@ -67,17 +85,25 @@ pub(crate) struct Searched {
 impl Laplace {
     /// Frames that start their search from this linear one.
     pub fn new(linear: Linear, curvature: Curvature) -> Self {
-        Self {
+        let laplace = Self {
             linear,
             curvature,
             anchors: Arc::default(),
-        }
+            key: 0,
+        };
+        laplace.anchored(Arc::default())
     }
 
     /// The same, but searches begin where the nearest of these anchors says.
     #[must_use]
     pub fn anchored(mut self, anchors: Arc<Anchors>) -> Self {
         self.anchors = anchors;
+        let numbers = hashed(self.linear.key(), self.anchors.numbers());
+        self.key = numbers.wrapping_add(match self.curvature {
+            Curvature::Local => 1,
+            Curvature::Learned => 2,
+            Curvature::Own => 3,
+        });
         self
     }
 
@@ -93,11 +119,7 @@ impl Laplace {
 
     /// Rules that search from different places, or differently, must not be taken for each other.
     pub(crate) fn key(&self) -> u64 {
-        hashed(self.linear.key(), self.anchors.numbers()).wrapping_add(match self.curvature {
-            Curvature::Local => 1,
-            Curvature::Learned => 2,
-            Curvature::Own => 3,
-        })
+        self.key
     }
 
     pub(crate) fn validate(&self, slow_dim: usize, fast_dim: usize) -> Result<(), Error> {
@@ -118,12 +140,19 @@ impl Laplace {
         cache: &T::Cache,
         scratch: &mut Scratch,
     ) -> Searched {
-        let mut centre = self.linear.centre_at(x);
-        self.anchors.correct(x, &mut centre);
-        let linear = Frame::Affine {
-            centre,
-            root: Root::Lower(self.root().clone()),
-        };
+        self.find_in(target, x, cache, scratch, &mut Room::default(), None)
+    }
+
+    /// The frame at x, in the memory of one that is no longer needed.
+    pub(crate) fn find_in<T: Target>(
+        &self,
+        target: &T,
+        x: &[f64],
+        cache: &T::Cache,
+        scratch: &mut Scratch,
+        room: &mut Room,
+        used: Option<Frame>,
+    ) -> Searched {
         let dim = self.linear.fast_dim();
         if dim == 0 {
             return Searched {
@@ -132,16 +161,46 @@ impl Laplace {
                 evaluations: 1,
             };
         }
+        self.linear.centre_into(x, &mut room.centre);
+        self.anchors.correct(x, &mut room.centre);
         if self.curvature == Curvature::Own {
+            let linear = self.start_at(&room.centre);
             return own(target, cache, linear, scratch);
         }
-        let mut slope = Slope::new(target, cache, &linear, dim, scratch);
-        let origin = vec![0.0; dim];
+        room.y.resize(dim, 0.0);
+        let mut slope = Slope {
+            target,
+            cache,
+            centre: &room.centre,
+            root: self.root(),
+            scratch,
+            y: &mut room.y,
+            evaluations: 0,
+        };
+        room.ones.clear();
+        room.ones.resize(dim, FIRST_STEP);
+        room.origin.clear();
+        room.origin.resize(dim, 0.0);
+        let (newton, origin) = (&mut room.newton, &room.origin[..]);
         let found = match self.curvature {
-            Curvature::Local => climb(&mut slope, &origin, &vec![FIRST_STEP; dim])
-                .and_then(|peak| self.local(peak, &linear)),
+            Curvature::Local => {
+                newton
+                    .climb(&mut slope, origin, &room.ones, STEP)
+                    .and_then(|height| {
+                        slope.centre_at(newton.at());
+                        let rows = &mut room.rows;
+                        rows.clear();
+                        rows.extend_from_slice(newton.curvature());
+                        self.local(height, slope.y, rows, used)
+                    })
+            }
             Curvature::Learned => {
-                ascend(&mut slope, &origin, FIRST_STEP).and_then(|top| self.moved(top, &linear))
+                ascend(&mut slope, origin, FIRST_STEP).and_then(|(top, height)| {
+                    slope.centre_at(&top);
+                    let frame = self.start_at(slope.y);
+                    let log_marginal = height + frame.log_det();
+                    frame.is_usable().then_some((frame, log_marginal))
+                })
             }
             Curvature::Own => None,
         };
@@ -153,47 +212,71 @@ impl Laplace {
                 evaluations,
             },
             None => Searched {
-                frame: linear,
+                frame: self.start_at(&room.centre),
                 log_marginal: None,
                 evaluations,
             },
         }
     }
 
-    /// The frame at a peak seen in the linear frame: y = m + L₀u, so its curvature in y is L₀⁻ᵀ H L₀⁻¹.
-    fn local(&self, peak: Peak, linear: &Frame) -> Option<(Frame, f64)> {
-        let dim = peak.at.len();
-        let mut rows = peak.curvature;
+    /// A frame with this centre and the root in whose units the search is made.
+    fn start_at(&self, centre: &[f64]) -> Frame {
+        Frame::Affine {
+            centre: centre.to_vec(),
+            root: Root::Lower(self.root().clone()),
+        }
+    }
+
+    /// The frame at a peak y = m + L₀u of this height, with its curvature H in u: in y that is L₀⁻ᵀ H L₀⁻¹.
+    fn local(
+        &self,
+        height: f64,
+        y: &[f64],
+        rows: &mut [f64],
+        used: Option<Frame>,
+    ) -> Option<(Frame, f64)> {
+        let dim = y.len();
         for row in rows.chunks_mut(dim) {
             self.root().solve_transposed(row);
         }
-        transpose(&mut rows, dim);
+        transpose(rows, dim);
         for column in rows.chunks_mut(dim) {
             self.root().solve_transposed(column);
         }
-        symmetrise(&mut rows, dim);
-        let precision = Factor::from_covariance(&rows, "curvature").ok()?;
-        let mut centre = vec![0.0; dim];
-        linear.to_y(&peak.at, &mut centre);
+        symmetrise(rows, dim);
+        let (mut centre, mut inverse) = match used {
+            Some(Frame::Affine {
+                centre,
+                root: Root::Inverted(inverse),
+            }) => (centre, inverse),
+            _ => Default::default(),
+        };
+        if Arc::get_mut(&mut inverse).is_none() {
+            inverse = Arc::default();
+        }
+        if !Arc::get_mut(&mut inverse)?.refill(rows, dim) {
+            return None;
+        }
+        centre.clear();
+        centre.extend_from_slice(y);
         let frame = Frame::Affine {
             centre,
-            root: Root::InverseTransposed(Arc::new(precision)),
+            root: Root::Inverted(inverse),
         };
-        let log_marginal = peak.height + frame.log_det();
+        let log_marginal = height + frame.log_det();
         frame.is_usable().then_some((frame, log_marginal))
     }
+}
 
-    /// The linear frame moved to the mode.
-    fn moved(&self, top: (Vec<f64>, f64), linear: &Frame) -> Option<(Frame, f64)> {
-        let mut centre = vec![0.0; top.0.len()];
-        linear.to_y(&top.0, &mut centre);
-        let frame = Frame::Affine {
-            centre,
-            root: Root::Lower(self.root().clone()),
-        };
-        let log_marginal = top.1 + frame.log_det();
-        frame.is_usable().then_some((frame, log_marginal))
-    }
+/// The memory of a search for a frame, used again by the next one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Room {
+    newton: Newton,
+    centre: Vec<f64>,
+    y: Vec<f64>,
+    origin: Vec<f64>,
+    ones: Vec<f64>,
+    rows: Vec<f64>,
 }
 
 /// What the target finds by itself from the linear frame's centre; the linear frame where it finds nothing.
@@ -231,73 +314,71 @@ const FIRST_STEP: f64 = 0.3;
 struct Slope<'a, T: Target> {
     target: &'a T,
     cache: &'a T::Cache,
-    frame: &'a Frame,
+    centre: &'a [f64],
+    root: &'a Factor,
     scratch: &'a mut Scratch,
-    y: Vec<f64>,
+    y: &'a mut [f64],
     evaluations: u64,
 }
 
-impl<'a, T: Target> Slope<'a, T> {
-    fn new(
-        target: &'a T,
-        cache: &'a T::Cache,
-        frame: &'a Frame,
-        dim: usize,
-        scratch: &'a mut Scratch,
-    ) -> Self {
-        Self {
-            target,
-            cache,
-            frame,
-            scratch,
-            y: vec![0.0; dim],
-            evaluations: 0,
-        }
+impl<T: Target> Slope<'_, T> {
+    /// Leaves y at u in `self.y`.
+    #[inline]
+    fn centre_at(&mut self, u: &[f64]) {
+        place(self.centre, self.root, u, self.y);
+    }
+}
+
+/// y at u.
+#[inline]
+fn place(centre: &[f64], root: &Factor, u: &[f64], y: &mut [f64]) {
+    root.apply(u, y);
+    for (value, m) in y.iter_mut().zip(centre) {
+        *value += m;
     }
 }
 
 impl<T: Target> Surface for Slope<'_, T> {
     fn height(&mut self, u: &[f64]) -> f64 {
         self.evaluations += 1;
-        self.frame.to_y(u, &mut self.y);
-        self.target
-            .log_density_in(self.cache, &self.y, self.scratch)
+        self.centre_at(u);
+        self.target.log_density_in(self.cache, self.y, self.scratch)
     }
 
-    fn heights(&mut self, us: &[f64], out: &mut [f64]) -> bool {
-        if !self.target.is_vectorised() {
-            return false;
-        }
+    fn is_vectorised(&self) -> bool {
+        self.target.is_vectorised()
+    }
+
+    fn heights(&mut self, us: &[f64], out: &mut [f64]) {
         let dim = self.y.len();
         let mut ys = vec![0.0; us.len()];
         for (u, y) in us.chunks_exact(dim).zip(ys.chunks_exact_mut(dim)) {
-            self.frame.to_y(u, y);
+            place(self.centre, self.root, u, y);
         }
         self.evaluations += out.len() as u64;
         self.target
             .log_density_batch(self.cache, &ys, out, self.scratch);
-        true
     }
 
     fn gradient(&mut self, u: &[f64], gradient: &mut [f64]) -> bool {
-        self.frame.to_y(u, &mut self.y);
+        self.centre_at(u);
         let mut by_y = vec![0.0; u.len()];
         let known = self
             .target
-            .gradient(self.cache, &self.y, &mut by_y, self.scratch)
+            .gradient(self.cache, self.y, &mut by_y, self.scratch)
             .is_some();
         if known {
             self.evaluations += 1;
-            self.frame.gradient_to_z(&mut by_y, gradient);
+            self.root.apply_transposed(&by_y, gradient);
         }
         known
     }
 
     fn curvature(&mut self, u: &[f64], curvature: &mut [f64]) -> bool {
-        self.frame.to_y(u, &mut self.y);
+        self.centre_at(u);
         let known = self
             .target
-            .curvature(self.cache, &self.y, curvature, self.scratch);
+            .curvature(self.cache, self.y, curvature, self.scratch);
         if known {
             self.evaluations += 1;
             // H in u is Lᵀ H L: both sides by the map that takes gradients along.
@@ -305,7 +386,7 @@ impl<T: Target> Surface for Slope<'_, T> {
             for _ in 0..2 {
                 let mut mapped = vec![0.0; dim * dim];
                 for (row, out) in curvature.chunks_mut(dim).zip(mapped.chunks_mut(dim)) {
-                    self.frame.gradient_to_z(row, out);
+                    self.root.apply_transposed(row, out);
                 }
                 curvature.copy_from_slice(&mapped);
                 transpose(curvature, dim);

@@ -111,7 +111,14 @@ impl Linear {
 
     /// m(x).
     pub(crate) fn centre_at(&self, x: &[f64]) -> Vec<f64> {
-        let mut centre = self.centre.clone();
+        let mut centre = Vec::new();
+        self.centre_into(x, &mut centre);
+        centre
+    }
+
+    /// m(x), into a list that is there.
+    pub(crate) fn centre_into(&self, x: &[f64], centre: &mut Vec<f64>) {
+        centre.clone_from(&self.centre);
         let width = self.x.len();
         for (k, m) in centre.iter_mut().enumerate() {
             let row = &self.slope[k * width..(k + 1) * width];
@@ -119,15 +126,32 @@ impl Linear {
                 *m += b * (value - origin);
             }
         }
-        centre
     }
 
     /// The frame at x.
     pub fn frame(&self, x: &[f64]) -> Frame {
-        Frame::Affine {
-            centre: self.centre_at(x),
-            root: Root::Lower(self.root.clone()),
+        self.frame_in(x, None)
+    }
+
+    /// The frame at x, in the memory of one that is no longer needed.
+    pub(crate) fn frame_in(&self, x: &[f64], used: Option<Frame>) -> Frame {
+        let mut frame = match used {
+            Some(Frame::Affine { centre, root }) if root.is(&self.root) => {
+                Frame::Affine { centre, root }
+            }
+            Some(Frame::Affine { centre, .. }) => Frame::Affine {
+                centre,
+                root: Root::Lower(self.root.clone()),
+            },
+            _ => Frame::Affine {
+                centre: Vec::new(),
+                root: Root::Lower(self.root.clone()),
+            },
+        };
+        if let Frame::Affine { centre, .. } = &mut frame {
+            self.centre_into(x, centre);
         }
+        frame
     }
 
     pub(crate) fn validate(&self, slow_dim: usize, fast_dim: usize) -> Result<(), Error> {

@@ -29,6 +29,18 @@ impl Frame {
         }
     }
 
+    /// ln |det L(x)| less that of another frame: nothing where they share L.
+    pub(crate) fn log_det_from(&self, other: &Self) -> f64 {
+        match (self, other) {
+            (Self::Affine { root: a, .. }, Self::Affine { root: b, .. })
+                if a.shared(b).is_some() =>
+            {
+                0.0
+            }
+            _ => self.log_det() - other.log_det(),
+        }
+    }
+
     /// Whether every number in it is one.
     pub(crate) fn is_usable(&self) -> bool {
         match self {

@@ -13,7 +13,7 @@ pub use linear::Linear;
 pub use map::Frame;
 
 use crate::error::Error;
-use laplace::Laplace;
+use laplace::{Curvature, Laplace};
 use serde::{Deserialize, Serialize};
 
 /// How a frame is had at each x: a deterministic function of x alone.
@@ -36,7 +36,7 @@ impl FrameRule {
 
     /// Whether a search also tells the marginal of x: where only the mode moves, the width of the conditional is missed.
     pub(crate) fn tells_the_marginal(&self) -> bool {
-        matches!(self, Self::Laplace(laplace) if laplace.curvature() != laplace::Curvature::Learned)
+        matches!(self, Self::Laplace(laplace) if laplace.curvature() != Curvature::Learned)
     }
 
     /// What tells this rule's frames from another's.

@@ -12,7 +12,7 @@ use crate::fast::path::{self, Path};
 use crate::fast::step::{Move, Tally, Work};
 use crate::frame::Frame;
 use crate::kernel::info::Info;
-use crate::kernel::state::{Slow, State, Workspace, prepare};
+use crate::kernel::state::{Slow, State, Workspace, prepare_in};
 use crate::random::Rng;
 use crate::target::Target;
 
@@ -38,7 +38,7 @@ impl<C> Proposed<C> {
         info.framed_proposed = u64::from(drag.frame.is_searched());
         info.log_ratio = f64::NEG_INFINITY;
         let log_s = drag.proposal.propose(&state.slow.x, &mut work.x, rng);
-        let Some(mut slow) = prepare(target, &work.x)? else {
+        let Some(mut slow) = prepare_in(target, &work.x, &mut work.left)? else {
             return Ok(None);
         };
         drag.frame.place(target, &mut state.slow, work, info);
@@ -67,18 +67,19 @@ impl<C> Proposed<C> {
         crossing.start(state.log_density, work, info)
     }
 
-    /// Makes x* and z the chain's state.
+    /// Makes x* and z the chain's state; what was there may be used again.
     pub fn arrive(
         self,
         drag: &Drag,
         state: &mut State<C>,
-        z: &[f64],
         log_density: f64,
         kept: Kept<C>,
+        work: &mut Workspace,
     ) {
-        drag.frame.of(&self.slow).to_y(z, &mut state.y);
+        drag.frame.of(&self.slow).to_y(&work.z, &mut state.y);
         state.log_density = log_density;
-        state.slow = self.slow;
+        work.left
+            .take(std::mem::replace(&mut state.slow, self.slow));
         // Without a new one, the block never moved and the start's refined cache still serves.
         if kept.is_some() {
             state.slow.kept = kept;
@@ -159,7 +160,7 @@ impl<'a, T: Target> Crossing<'a, T> {
 
     /// ln |det L(x*)| / |det L(x)|.
     pub fn log_jacobian(&self) -> f64 {
-        self.to.frame.log_det() - self.from.frame.log_det()
+        self.to.frame.log_det_from(self.from.frame)
     }
 
     /// The log densities at `work.z`, of which that at x is known.

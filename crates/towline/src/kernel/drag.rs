@@ -97,7 +97,9 @@ impl Drag {
             info.outer_accepted = 1;
             // y* = yₙ₋₁, with the density it has there, not the one it started from.
             let [_, kept] = path.kept;
-            proposed.arrive(self, state, &work.z, path.end.to, kept);
+            proposed.arrive(self, state, path.end.to, kept, work);
+        } else {
+            work.left.take(proposed.slow);
         }
         Ok(info)
     }

@@ -22,11 +22,13 @@ impl FrameRule {
             Self::Identity => return,
             Self::Linear(linear) => Placed {
                 key,
-                frame: linear.frame(&slow.x),
+                frame: linear.frame_in(&slow.x, work.left.frame(false)),
             },
             Self::Laplace(laplace) => {
                 let scratch = &mut work.buffers.scratch;
-                let found = laplace.find(target, &slow.x, &slow.cache, scratch);
+                let used = work.left.frame(true);
+                let room = &mut work.room;
+                let found = laplace.find_in(target, &slow.x, &slow.cache, scratch, room, used);
                 info.fast_evaluations += found.evaluations;
                 info.frame_searches += 1;
                 info.frame_failures += u64::from(found.log_marginal.is_none());

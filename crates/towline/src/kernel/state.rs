@@ -6,7 +6,8 @@ use crate::fast::ledger::Buffers;
 use crate::fast::nested::refine::Kept;
 use crate::fast::step::Work;
 use crate::frame::Frame;
-use crate::frame::laplace::Searched;
+use crate::frame::laplace::{Room, Searched};
+use crate::linalg::Root;
 use crate::target::Target;
 
 /// A frame found at some x, with the rule it belongs to.
@@ -67,6 +68,15 @@ impl<C> State<C> {
 
 /// The slow computation; `None` where there is no mass.
 pub(crate) fn prepare<T: Target>(target: &T, x: &[f64]) -> Result<Option<Slow<T::Cache>>, Error> {
+    prepare_in(target, x, &mut Spare::default())
+}
+
+/// The same in memory that is no longer needed.
+pub(crate) fn prepare_in<T: Target>(
+    target: &T,
+    x: &[f64],
+    spare: &mut Spare,
+) -> Result<Option<Slow<T::Cache>>, Error> {
     // Nothing that overflowed is shown to the model: it has no mass there.
     if x.iter().any(|v| !v.is_finite()) {
         return Ok(None);
@@ -76,11 +86,15 @@ pub(crate) fn prepare<T: Target>(target: &T, x: &[f64]) -> Result<Option<Slow<T:
         y: Vec::new(),
         source,
     })?;
-    Ok(cache.map(|cache| Slow {
-        x: x.to_vec(),
-        cache,
-        frames: Vec::new(),
-        kept: None,
+    Ok(cache.map(|cache| {
+        let mut place = spare.xs.pop().unwrap_or_default();
+        place.extend_from_slice(x);
+        Slow {
+            x: place,
+            cache,
+            frames: spare.lists.pop().unwrap_or_default(),
+            kept: None,
+        }
     }))
 }
 
@@ -102,6 +116,42 @@ pub(crate) fn evaluate<T: Target>(
     Ok(value)
 }
 
+/// What rejected proposals and left places leave behind, so that the next proposal need not allocate.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Spare {
+    xs: Vec<Vec<f64>>,
+    lists: Vec<Vec<Placed>>,
+    frames: Vec<Frame>,
+}
+
+impl Spare {
+    /// Takes what is left of a place.
+    pub fn take<C>(&mut self, slow: Slow<C>) {
+        let Slow {
+            mut x, mut frames, ..
+        } = slow;
+        // One of each is enough for one proposal at a time; a kernel has few frames.
+        self.frames
+            .extend(frames.drain(..).map(|placed| placed.frame));
+        self.frames.truncate(4);
+        if self.xs.is_empty() {
+            x.clear();
+            self.xs.push(x);
+            self.lists.push(frames);
+        }
+    }
+
+    /// A frame that is no longer needed, by the same kind of root where there is one.
+    pub fn frame(&mut self, inverted: bool) -> Option<Frame> {
+        let same = |frame: &Frame| match frame {
+            Frame::Affine { root, .. } => matches!(root, Root::Inverted(_)) == inverted,
+            Frame::Identity => false,
+        };
+        let k = self.frames.iter().position(same)?;
+        Some(self.frames.swap_remove(k))
+    }
+}
+
 /// Memory that steps use and leave meaningless, so that they need not allocate.
 #[derive(Debug, Clone)]
 pub(crate) struct Workspace {
@@ -110,6 +160,8 @@ pub(crate) struct Workspace {
     pub spare: Vec<f64>,
     pub moves: Work<Vec<f64>>,
     pub buffers: Buffers,
+    pub room: Room,
+    pub left: Spare,
     /// Where slow evaluations were made and what they told of the marginal, while warm-up wants to know.
     pub visits: Option<Vec<Visit>>,
 }
@@ -155,6 +207,8 @@ impl Workspace {
             spare: vec![0.0; fast_dim],
             moves: Work::new(fast_dim),
             buffers: Buffers::new(fast_dim),
+            room: Room::default(),
+            left: Spare::default(),
             visits: None,
         }
     }

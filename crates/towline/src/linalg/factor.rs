@@ -1,6 +1,7 @@
 //! Square roots of covariances: lower-triangular, or diagonal where that is all there is.
 
 use super::dot;
+use super::packed::{cholesky, row, solve, solve_transposed};
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
 
@@ -84,32 +85,11 @@ impl Factor {
                 found: covariance.len(),
             });
         }
-        let asymmetric = (0..dim * dim).find(|&k| {
-            let (a, b) = (covariance[k], covariance[(k % dim) * dim + k / dim]);
-            (a - b).abs() > 1e-8 * (a.abs() + b.abs())
-        });
-        if let Some(k) = asymmetric {
-            return Err(Error::NotPositiveDefinite {
-                what,
-                pivot: k / dim,
-            });
+        let mut rows = Vec::new();
+        match cholesky(covariance, dim, &mut rows) {
+            Ok(()) => Ok(Self(Form::Lower { dim, rows })),
+            Err(pivot) => Err(Error::NotPositiveDefinite { what, pivot }),
         }
-        let mut rows = vec![0.0; dim * (dim + 1) / 2];
-        for i in 0..dim {
-            for j in 0..=i {
-                let (ri, rj) = (row(i), row(j));
-                let dot: f64 = (0..j).map(|k| rows[ri + k] * rows[rj + k]).sum();
-                let rest = covariance[i * dim + j] - dot;
-                rows[ri + j] = if i != j {
-                    rest / rows[rj + j]
-                } else if rest > 0.0 && rest.is_finite() {
-                    rest.sqrt()
-                } else {
-                    return Err(Error::NotPositiveDefinite { what, pivot: i });
-                };
-            }
-        }
-        Ok(Self(Form::Lower { dim, rows }))
     }
 
     /// The number of variables.
@@ -230,12 +210,7 @@ impl Factor {
                     v[i] /= sds[i];
                 }
             }
-            Form::Lower { rows, .. } => {
-                for i in 0..v.len() {
-                    let known = dot(&rows[row(i)..row(i) + i], v);
-                    v[i] = (v[i] - known) / rows[row(i) + i];
-                }
-            }
+            Form::Lower { rows, .. } => solve(rows, v),
         }
     }
 
@@ -243,15 +218,7 @@ impl Factor {
     pub fn solve_transposed(&self, v: &mut [f64]) {
         match &self.0 {
             Form::Diagonal(_) => self.solve(v),
-            Form::Lower { rows, .. } => {
-                for i in (0..v.len()).rev() {
-                    v[i] /= rows[row(i) + i];
-                    let solved = v[i];
-                    for (k, entry) in rows[row(i)..row(i) + i].iter().enumerate() {
-                        v[k] -= entry * solved;
-                    }
-                }
-            }
+            Form::Lower { rows, .. } => solve_transposed(rows, v),
         }
     }
 
@@ -269,12 +236,6 @@ impl Factor {
         }
         out
     }
-}
-
-/// Where row i of a packed lower triangle begins.
-#[inline]
-fn row(i: usize) -> usize {
-    i * (i + 1) / 2
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The square matrix of an affine frame, in whichever form it is had.
 
-use super::{Factor, symmetrise};
+use super::{Factor, Inverse};
 use std::sync::Arc;
 
 /// L(x), the square matrix of an affine frame.
@@ -8,9 +8,8 @@ use std::sync::Arc;
 pub enum Root {
     /// A lower-triangular matrix: the root of a covariance.
     Lower(Arc<Factor>),
-    /// The inverse transpose of a lower-triangular matrix: what the root of a precision matrix gives
-    /// without inverting it.
-    InverseTransposed(Arc<Factor>),
+    /// The inverse transpose of a lower-triangular matrix: what the root of a precision matrix gives.
+    Inverted(Arc<Inverse>),
     /// A target's own.
     Own(Arc<dyn RootMap>),
 }
@@ -33,8 +32,8 @@ pub trait RootMap: std::fmt::Debug + Send + Sync {
 impl PartialEq for Root {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Lower(a), Self::Lower(b))
-            | (Self::InverseTransposed(a), Self::InverseTransposed(b)) => a == b,
+            (Self::Lower(a), Self::Lower(b)) => a == b,
+            (Self::Inverted(a), Self::Inverted(b)) => a == b,
             (Self::Own(a), Self::Own(b)) => Arc::ptr_eq(a, b),
             _ => false,
         }
@@ -46,10 +45,7 @@ impl Root {
     pub fn apply(&self, z: &[f64], out: &mut [f64]) {
         match self {
             Self::Lower(factor) => factor.apply(z, out),
-            Self::InverseTransposed(factor) => {
-                out.copy_from_slice(z);
-                factor.solve_transposed(out);
-            }
+            Self::Inverted(inverse) => inverse.apply(z, out),
             Self::Own(map) => map.apply(z, out),
         }
     }
@@ -61,7 +57,7 @@ impl Root {
                 factor.solve(v);
                 out.copy_from_slice(v);
             }
-            Self::InverseTransposed(factor) => factor.apply_transposed(v, out),
+            Self::Inverted(inverse) => inverse.solve(v, out),
             Self::Own(map) => map.solve(v, out),
         }
     }
@@ -70,26 +66,17 @@ impl Root {
     pub(crate) fn apply_transposed(&self, v: &mut [f64], out: &mut [f64]) {
         match self {
             Self::Lower(factor) => factor.apply_transposed(v, out),
-            Self::InverseTransposed(factor) => {
-                factor.solve(v);
-                out.copy_from_slice(v);
-            }
+            Self::Inverted(inverse) => inverse.apply_transposed(v, out),
             Self::Own(map) => map.apply_transposed(v, out),
         }
     }
 
     /// L Lᵀ, row by row.
-    pub(crate) fn covariance(&self, dim: usize) -> Option<Vec<f64>> {
+    pub(crate) fn covariance(&self) -> Option<Vec<f64>> {
         match self {
             Self::Lower(factor) => Some(factor.covariance()),
-            Self::InverseTransposed(factor) => {
-                let mut covariance = vec![0.0; dim * dim];
-                for (k, row) in covariance.chunks_mut(dim).enumerate() {
-                    row[k] = 1.0;
-                    factor.solve(row);
-                    factor.solve_transposed(row);
-                }
-                symmetrise(&mut covariance, dim);
+            Self::Inverted(inverse) => {
+                let covariance = inverse.covariance();
                 let finite = covariance.iter().all(|v| v.is_finite());
                 finite.then_some(covariance)
             }
@@ -98,11 +85,25 @@ impl Root {
         }
     }
 
+    /// Whether this is that very triangle.
+    pub(crate) fn is(&self, factor: &Arc<Factor>) -> bool {
+        matches!(self, Self::Lower(mine) if Arc::ptr_eq(mine, factor))
+    }
+
+    /// The lower triangle that two roots share, where they are the same one.
+    #[inline]
+    pub(crate) fn shared<'a>(&'a self, other: &Self) -> Option<&'a Factor> {
+        match (self, other) {
+            (Self::Lower(a), Self::Lower(b)) if Arc::ptr_eq(a, b) => Some(a),
+            _ => None,
+        }
+    }
+
     /// ln |det L|.
     pub fn log_det(&self) -> f64 {
         match self {
             Self::Lower(factor) => factor.log_det(),
-            Self::InverseTransposed(factor) => -factor.log_det(),
+            Self::Inverted(inverse) => inverse.log_det(),
             Self::Own(map) => map.log_det(),
         }
     }

@@ -6,10 +6,17 @@ pub(crate) trait Surface {
     /// The height at `u`.
     fn height(&mut self, u: &[f64]) -> f64;
 
-    /// The heights at many u, one after another, where that is cheaper than one by one; false where it is not.
-    fn heights(&mut self, us: &[f64], out: &mut [f64]) -> bool {
-        let _ = (us, out);
+    /// Whether [`heights`](Self::heights) is cheaper than as many single heights.
+    fn is_vectorised(&self) -> bool {
         false
+    }
+
+    /// The heights at many u, one after another.
+    fn heights(&mut self, us: &[f64], out: &mut [f64]) {
+        let dim = us.len().checked_div(out.len()).unwrap_or(0);
+        for (k, value) in out.iter_mut().enumerate() {
+            *value = self.height(&us[k * dim..(k + 1) * dim]);
+        }
     }
 
     /// The gradient, where the surface knows it.

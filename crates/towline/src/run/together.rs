@@ -183,6 +183,10 @@ impl Exchange for Member {
         self.shared.chains
     }
 
+    fn chain(&self) -> usize {
+        self.chain
+    }
+
     fn gather(&mut self, mine: &[f64]) -> Result<Vec<Vec<f64>>, Error> {
         let mut meeting = open(&self.shared.meeting);
         if let Some(why) = &meeting.over {

@@ -8,7 +8,7 @@ use super::common::{self, Common};
 use super::curvature;
 use super::start::MOST_SLOW;
 use super::walker::Walker;
-use crate::chain::exchange::Exchange;
+use crate::chain::exchange::{Exchange, first_decides};
 use crate::error::Error;
 use crate::frame::FrameRule;
 use crate::slow::surrogate::{Surrogate, Visit};
@@ -68,7 +68,9 @@ pub(super) fn explore<T: Target>(
         let least = BATCH_BASE + BATCH_EACH * p;
         let size = least.max((BATCH_SHARE * visits.len() as f64) as usize);
         let size = size.min(most - spent).max(1);
-        let fitted = Surrogate::fit_heated(&visits, &tuning.centre, &tuning.slow, HEAT);
+        let fitted = first_decides(exchange, || {
+            Surrogate::fit_heated(&visits, &tuning.centre, &tuning.slow, HEAT)
+        })?;
         let points = match &fitted {
             Some(fitted) => next_points(fitted, &visits, size, common),
             None => first_points(tuning, size, common),
@@ -88,7 +90,10 @@ pub(super) fn explore<T: Target>(
         common::note(&mut visits, &points, &found);
     }
     explored.settled = good >= IN_A_ROW;
-    let Some(fitted) = Surrogate::fit_heated(&visits, &tuning.centre, &tuning.slow, HEAT) else {
+    let fitted = first_decides(exchange, || {
+        Surrogate::fit_heated(&visits, &tuning.centre, &tuning.slow, HEAT)
+    })?;
+    let Some(fitted) = fitted else {
         return Ok(None);
     };
     tuning.centre = fitted.centre().to_vec();

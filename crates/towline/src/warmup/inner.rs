@@ -15,8 +15,11 @@ use crate::random::Rng;
 use crate::target::Target;
 use crate::warmup::tuning::{FrameKind, Tuning};
 
-/// Shares of the best inner move, of a random walk and of slices along coordinates.
-const INNER_SHARES: [f64; 3] = [0.6, 0.2, 0.2];
+/// The share of a random walk beside the best inner move.
+const WALK_SHARE: f64 = 0.25;
+/// The share of slices along coordinates among fast-only moves. Not inside drags: they cost several evaluations each, at both ends
+/// there, and one coordinate's new place mends little of what a slow move leaves.
+const SLICE_SHARE: f64 = 0.2;
 /// The share of slices beside a move of fixed size in a target's own frame.
 const OWN_SLICES: f64 = 0.1;
 /// Intervals of nested drags.
@@ -42,29 +45,75 @@ pub(super) fn robust(best: FastMove, d: usize, frame: FrameKind) -> Result<FastM
     if frame == FrameKind::Own || d > start::MOST_FAST || nested {
         return Ok(best);
     }
-    let [most, walk, slice] = INNER_SHARES;
     Ok(FastMove::Mixture(vec![
-        (most, best),
+        (1.0 - WALK_SHARE, best),
         (
-            walk,
+            WALK_SHARE,
             FastMove::RandomWalk(RandomWalk::new(unit(2.38 / (d as f64).sqrt(), d)?)),
         ),
-        (slice, FastMove::Slice(Slice::new(vec![2.0; d]))),
     ]))
+}
+
+/// The fast-only move that goes with a drag's inner move, where it is another: with slices, which find their size.
+pub(super) fn alone(inner: &FastMove, d: usize, frame: FrameKind) -> Option<FastMove> {
+    let nested = matches!(inner, FastMove::Nested(_));
+    if d == 0 || frame == FrameKind::Own || d > start::MOST_FAST || nested {
+        return None;
+    }
+    // Flat, so that one draw chooses among all of them.
+    let parts = match inner {
+        FastMove::Mixture(parts) => parts.clone(),
+        other => vec![(1.0, other.clone())],
+    };
+    let total: f64 = parts.iter().map(|part| part.0).sum();
+    let mut all: Vec<_> = parts
+        .into_iter()
+        .map(|(weight, part)| ((1.0 - SLICE_SHARE) * weight / total, part))
+        .collect();
+    all.push((SLICE_SHARE, FastMove::Slice(Slice::new(vec![2.0; d]))));
+    Some(FastMove::Mixture(all))
+}
+
+/// What one fast-only move of this tuning costs.
+pub(super) fn price_alone<T: Target>(
+    walker: &mut Walker<'_, T>,
+    tuning: &Tuning,
+    rng: &mut Rng,
+    exchange: &mut impl Exchange,
+) -> Result<f64, Error> {
+    let one = Tuning {
+        extra: 1,
+        ..tuning.clone()
+    };
+    let (kernel, nested) = (
+        one.extra_moves(),
+        matches!(one.main.inner, FastMove::Nested(_)),
+    );
+    let mut spent = 0.0;
+    for _ in 0..INNER_MOVES {
+        let info = walker.step(&kernel, rng)?.info;
+        spent += match nested {
+            true => tuning.prices.of_nested(&info),
+            false => tuning.prices.of(&info),
+        };
+    }
+    let all = exchange.gather(&[spent])?;
+    let sum: f64 = all.iter().map(|v| v[0]).sum();
+    Ok((sum / (all.len() * INNER_MOVES) as f64).max(1e-12))
 }
 
 fn unit(size: f64, d: usize) -> Result<Factor, Error> {
     Factor::diagonal(&vec![size; d], "inner steps")
 }
 
-/// The inner move that moves z furthest per cost, with its efficiency per move and its cost.
+/// The inner move that moves z furthest per cost, with its efficiency per move.
 pub(super) fn choose<T: Target>(
     walker: &mut Walker<'_, T>,
     tuning: &Tuning,
     frame: FrameKind,
     rng: &mut Rng,
     exchange: &mut impl Exchange,
-) -> Result<(FastMove, f64, f64), Error> {
+) -> Result<(FastMove, f64), Error> {
     let d = walker.y().len();
     let rule = tuning.rule(frame);
     let mut best: Option<(FastMove, f64, f64)> = None;
@@ -108,7 +157,10 @@ pub(super) fn choose<T: Target>(
             best = Some((candidate, worth, price));
         }
     }
-    Ok(best.unwrap_or_else(|| (Tuning::first_inner(), 0.1, 1.0)))
+    Ok(best.map_or_else(
+        || (Tuning::first_inner(), 0.1),
+        |(inner, worth, _)| (inner, worth),
+    ))
 }
 
 /// Drags of the leading block of y, for targets of more than two speeds: each proposal costs the medium computation once or twice,

@@ -21,7 +21,7 @@ mod trials;
 pub(crate) mod tuning;
 mod walker;
 
-use crate::chain::exchange::{Exchange, Solo};
+use crate::chain::exchange::{Exchange, Rounds, Solo, first_decides};
 use crate::chain::health::{AilmentKind, FrameHealth};
 use crate::error::Error;
 use crate::frame::Linear;
@@ -209,6 +209,7 @@ impl Warmup {
         exchange: &mut impl Exchange,
     ) -> Result<Warming, Error> {
         self.validate(x, y)?;
+        let exchange = &mut Rounds::new(exchange, 0);
         let steps = self
             .scaled(SEARCH[0] + SEARCH[1] * x.len(), x.len())
             .max(20);
@@ -228,6 +229,7 @@ impl Warmup {
                 .unwrap_or_default()
                 .agree(self.cost, target.has_own_frame(), exchange)?;
         let (tuning, (x, y)) = first_tuning(found.as_ref(), prices, [x.len(), y.len()], exchange)?;
+        let tuning = first_decides(exchange, || tuning)?;
         let visits = found
             .as_mut()
             .map(|found| std::mem::take(&mut found.visits));
@@ -257,6 +259,7 @@ impl Warmup {
         exchange: &mut impl Exchange,
     ) -> Result<Warming, Error> {
         let (stage, p, d) = (warming.stage + 1, warming.x.len(), warming.y.len());
+        let exchange = &mut Rounds::new(exchange, stage);
         let chains = exchange.chains();
         let steps = |[base, each]: [usize; 2]| {
             let many = if d > start::MOST_FAST { MANY_TIMES } else { 1 };
@@ -300,6 +303,9 @@ impl Warmup {
             }
             _ => {}
         }
+        // Everybody pooled the same numbers and so decided the same; where machines round differently, what the first
+        // chain decided holds for all.
+        let tuning = first_decides(exchange, || tuning)?;
         Ok(walker.leave(stage, tuning, rng))
     }
 
@@ -432,6 +438,7 @@ fn first_tuning(
         shares: [0.0, 0.75, 0.25],
         surrogate: None,
         extra: 2,
+        alone: None,
         prices,
         trials: Vec::new(),
         notes: Vec::new(),

@@ -283,7 +283,7 @@ impl<'a, T: Target> Marginal<'a, T> {
         let root = match root {
             Root::Own(_) => Some((**self.rule.linear().root()).clone()),
             _ => root
-                .covariance(centre.len())
+                .covariance()
                 .and_then(|c| Factor::from_covariance(&c, "the fast covariance").ok()),
         };
         if let Some(root) = root

@@ -68,7 +68,6 @@ pub(super) fn choose<T: Target>(
 ) -> Result<(), Error> {
     let (p, d) = (walker.x().len(), walker.y().len());
     let mut inner_worth = 1.0;
-    let mut inner_cost = 0.0;
     let mut frames = vec![FrameKind::Linear];
     if d > 0 {
         let main = tuning.main.frame;
@@ -77,11 +76,12 @@ pub(super) fn choose<T: Target>(
             frames.insert(1, FrameKind::Mode);
         }
         let best;
-        (best, inner_worth, inner_cost) = inner::choose(walker, tuning, main, rng, exchange)?;
+        (best, inner_worth) = inner::choose(walker, tuning, main, rng, exchange)?;
         tuning.main.inner = inner::robust(best, d, main)?;
         let safe = inner::choose(walker, tuning, FrameKind::Linear, rng, exchange)?.0;
         tuning.safe.inner = inner::robust(safe, d, FrameKind::Linear)?;
     }
+    tuning.alone = inner::alone(&tuning.main.inner, d, tuning.main.frame);
     if p == 0 {
         tuning.extra = (2.0 / inner_worth).ceil().clamp(1.0, 100.0) as usize;
         return Ok(());
@@ -114,6 +114,7 @@ pub(super) fn choose<T: Target>(
         }
     }
     (tuning.main.frame, tuning.main.n) = (winner.frame, winner.n);
+    tuning.alone = inner::alone(&tuning.main.inner, d, tuning.main.frame);
     tuning.trials = trials;
     tuning.shares = if winner.frame == FrameKind::Own {
         OWN_WITHOUT_LEARNED
@@ -141,7 +142,8 @@ pub(super) fn choose<T: Target>(
                 "fast evaluations are not cheap enough here for dragging to pay: slow moves carry y along the linear frame without inner moves".into(),
             );
         }
-        let steps_for = |share: f64| (share * winner.cost / inner_cost.max(1e-300)).floor();
+        let price = inner::price_alone(walker, tuning, rng, exchange)?;
+        let steps_for = |share: f64| (share * winner.cost / price).floor();
         let worth = inner_worth.max(1e-3);
         let extra = if d > start::MOST_FAST {
             // Fixed effects are among the fast variables, and users look at them as at x.

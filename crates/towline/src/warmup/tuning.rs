@@ -39,6 +39,9 @@ pub struct Tuning {
     pub surrogate: Option<Surrogate>,
     /// Fast-only moves after every slow one.
     pub extra: usize,
+    /// What these are, where they are not the main drag's inner move.
+    #[serde(default)]
+    pub alone: Option<FastMove>,
     /// What evaluations cost, as warm-up took it.
     pub prices: Prices,
     /// What was tried, and what it was worth.
@@ -146,7 +149,8 @@ impl Tuning {
 
     /// The fast-only moves after every slow one.
     pub(crate) fn extra_moves(&self) -> Kernel {
-        let extra = FastOnly::new(self.main.inner.clone(), self.extra);
+        let alone = self.alone.as_ref().unwrap_or(&self.main.inner);
+        let extra = FastOnly::new(alone.clone(), self.extra);
         Kernel::FastOnly(extra.in_frame(self.rule(self.main.frame)))
     }
 

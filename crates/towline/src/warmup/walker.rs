@@ -1,8 +1,8 @@
 //! A chain in warm-up: it may change its kernel at every step, and notes where it has been.
 
-use super::tilt::{self, Crossing};
-use super::{Warming, learned, modes_of, start};
-use crate::chain::exchange::Exchange;
+use super::tilt::Crossing;
+use super::{Warming, learned, modes_of, start, tilt};
+use crate::chain::exchange::{Exchange, first_decides};
 use crate::chain::health::FrameHealth;
 use crate::error::Error;
 use crate::frame::anchors::Mode;
@@ -154,7 +154,11 @@ impl<'a, T: Target> Walker<'a, T> {
     }
 
     /// A slow evaluation for what it tells of the marginal there; nothing where there is no mass, or no mode.
-    pub fn visit(&mut self, rule: &crate::FrameRule, x: &[f64]) -> Result<Option<f64>, Error> {
+    pub fn visit(
+        &mut self,
+        rule: &crate::frame::FrameRule,
+        x: &[f64],
+    ) -> Result<Option<f64>, Error> {
         self.spent.slow_evaluations += 1;
         let Some(mut slow) = prepare(self.target, x)? else {
             return Ok(None);
@@ -166,7 +170,7 @@ impl<'a, T: Target> Walker<'a, T> {
     }
 
     /// Finds a frame, at the chain's expense.
-    fn place(&mut self, rule: &crate::FrameRule, slow: &mut Slow<T::Cache>) {
+    fn place(&mut self, rule: &crate::frame::FrameRule, slow: &mut Slow<T::Cache>) {
         let mut info = Info::default();
         rule.place(self.target, slow, &mut self.work, &mut info);
         self.spent += info;
@@ -175,7 +179,7 @@ impl<'a, T: Target> Walker<'a, T> {
     /// Goes to another x, and to a typical y of its frame there (or its mode); stays where neither has mass.
     pub fn restart(
         &mut self,
-        rule: &crate::FrameRule,
+        rule: &crate::frame::FrameRule,
         x: &[f64],
         rng: &mut Rng,
     ) -> Result<(), Error> {
@@ -251,7 +255,9 @@ impl<'a, T: Target> Walker<'a, T> {
     ) -> Result<Option<Surrogate>, Error> {
         let visits = self.pooled_visits(exchange)?;
         let crossings = tilt::pooled(&self.crossings, self.state.slow.x.len(), exchange)?;
-        Ok(tilt::fit(&visits, &crossings, &tuning.centre, &tuning.slow))
+        first_decides(exchange, || {
+            tilt::fit(&visits, &crossings, &tuning.centre, &tuning.slow)
+        })
     }
 
     /// One proposed x*, and what each of several drags would make of it: the log ratios with what they

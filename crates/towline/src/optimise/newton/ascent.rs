@@ -1,12 +1,14 @@
 //! Where Newton's method goes from here: to the top of the parabola, or of its mirror image where the surface bends up.
 
 use super::here::Here;
-use crate::linalg::{Factor, dot};
+use crate::linalg::dot;
+use crate::linalg::packed::{cholesky, solve, solve_transposed};
 
 /// A direction curved less than this (in the learned scale) is flat: the learned scale stands.
 pub(super) const FLAT: f64 = 1e-6;
 
 /// Where to go from here.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Ascent {
     /// The step to the top of the parabola, or of its mirror image along directions that bend up.
     pub step: Vec<f64>,
@@ -18,34 +20,34 @@ pub(super) struct Ascent {
     pub curvature: Vec<f64>,
     /// The direction that bends up most, with how much.
     pub upward: Option<(Vec<f64>, f64)>,
+    /// The Cholesky factor of the curvature, where it has one.
+    rows: Vec<f64>,
 }
 
 impl Ascent {
-    pub fn new(here: &Here) -> Self {
+    /// Looks where to go.
+    pub fn look(&mut self, here: &Here) {
         let dim = here.at.len();
-        if let Ok(factor) = Factor::from_covariance(&here.curvature, "curvature") {
+        if cholesky(&here.curvature, dim, &mut self.rows).is_ok() {
             let flat = (0..dim).any(|k| here.curvature[k * dim + k] < FLAT);
             if !flat {
-                let mut step = here.gradient.clone();
-                factor.solve(&mut step);
-                factor.solve_transposed(&mut step);
-                let decrement = dot(&here.gradient, &step);
-                if decrement.is_finite() {
-                    return Self {
-                        step,
-                        decrement,
-                        concave: true,
-                        curvature: here.curvature.clone(),
-                        upward: None,
-                    };
+                self.step.clone_from(&here.gradient);
+                solve(&self.rows, &mut self.step);
+                solve_transposed(&self.rows, &mut self.step);
+                self.decrement = dot(&here.gradient, &self.step);
+                if self.decrement.is_finite() {
+                    self.concave = true;
+                    self.curvature.clone_from(&here.curvature);
+                    self.upward = None;
+                    return;
                 }
             }
         }
-        Self::by_eigenvectors(here)
+        self.by_eigenvectors(here);
     }
 
     /// Along every eigenvector by the size of its curvature, whichever way it bends.
-    fn by_eigenvectors(here: &Here) -> Self {
+    fn by_eigenvectors(&mut self, here: &Here) {
         let dim = here.at.len();
         // Curvatures may differ by many orders of magnitude: bring the diagonal to 1 first.
         let scale: Vec<f64> = (0..dim)
@@ -97,13 +99,8 @@ impl Ascent {
                 step[k] = here.gradient[k];
             }
         }
-        let decrement = dot(&here.gradient, &step);
-        Self {
-            step,
-            decrement,
-            concave,
-            curvature,
-            upward,
-        }
+        self.decrement = dot(&here.gradient, &step);
+        (self.step, self.curvature) = (step, curvature);
+        (self.concave, self.upward) = (concave, upward);
     }
 }

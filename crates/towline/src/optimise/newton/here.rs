@@ -1,14 +1,15 @@
 //! Where Newton's method stands, what it sees there by differences, and its steps.
 
-use super::Peak;
 use super::ascent::{Ascent, FLAT};
-use crate::linalg::{Factor, dot};
+use crate::linalg::dot;
+use crate::linalg::packed::cholesky;
 use crate::optimise::surface::{Surface, clean};
 
 /// From a top looked at twice: steps of so many widths up the slope that is left.
 const UPHILL: [f64; 5] = [2.0, 8.0, 30.0, 120.0, 500.0];
 
 /// Where the climb stands, and what it sees there.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Here {
     pub at: Vec<f64>,
     pub height: f64,
@@ -18,54 +19,111 @@ pub(super) struct Here {
     pub curvature: Vec<f64>,
     /// Axes along which nothing could be seen beside a height too large.
     pub unseen: Vec<usize>,
+    /// Where differences are taken, and the heights a step up and a step down each axis.
+    probe: Vec<f64>,
+    beside: [Vec<f64>; 2],
+    /// A point to be tried, and the best of those tried.
+    trial: Vec<f64>,
+    best: Vec<f64>,
+    /// A Cholesky factor.
+    rows: Vec<f64>,
+}
+
+/// Makes a list this long, of zeros.
+fn blank(list: &mut Vec<f64>, len: usize) {
+    list.clear();
+    list.resize(len, 0.0);
 }
 
 impl Here {
+    /// Begins a search here, with these difference steps.
+    pub fn begin(&mut self, start: &[f64], steps: &[f64]) {
+        let dim = start.len();
+        for (list, numbers) in [
+            (&mut self.at, start),
+            (&mut self.steps, steps),
+            (&mut self.first_steps, steps),
+        ] {
+            list.clear();
+            list.extend_from_slice(numbers);
+        }
+        blank(&mut self.gradient, dim);
+        blank(&mut self.curvature, dim * dim);
+        self.unseen.clear();
+    }
+
     /// Central differences along the axes; one-sided mixed ones, and where those make no peak, two-sided ones, which a
     /// lopsided peak needs whose axes are strongly coupled.
     pub fn differences(&mut self, surface: &mut impl Surface, mixed: bool) -> Option<()> {
         let dim = self.at.len();
         self.unseen.clear();
-        let mut probe = self.at.clone();
-        let mut beside = [vec![0.0; dim], vec![0.0; dim]];
+        let mut probe = std::mem::take(&mut self.probe);
+        let mut beside = std::mem::take(&mut self.beside);
+        probe.clone_from(&self.at);
+        beside.iter_mut().for_each(|list| blank(list, dim));
+        let seen = self.look_around(surface, mixed, &mut probe, &mut beside);
+        (self.probe, self.beside) = (probe, beside);
+        seen
+    }
+
+    fn look_around(
+        &mut self,
+        surface: &mut impl Surface,
+        mixed: bool,
+        probe: &mut [f64],
+        beside: &mut [Vec<f64>; 2],
+    ) -> Option<()> {
+        let dim = self.at.len();
         let axes = (0..2 * dim).map(|i| (i / 2, i / 2, if i % 2 == 0 { 1.0 } else { -1.0 }));
         let ahead = self.all_at_once(surface, axes);
         for k in 0..dim {
             let known = ahead.as_ref().map(|all| (all[2 * k], all[2 * k + 1]));
-            let (up, down) = self.look_along(surface, &mut probe, k, known)?;
+            let (up, down) = self.look_along(surface, probe, k, known)?;
             let h = self.steps[k];
             self.gradient[k] = (up - down) / (2.0 * h);
             self.curvature[k * dim + k] = (2.0 * self.height - up - down) / (h * h);
             (beside[0][k], beside[1][k]) = (up, down);
         }
-        let [above, below] = &beside;
-        let pairs = || (0..dim).flat_map(|j| (0..j).map(move |k| (j, k)));
-        let ahead = if mixed && dim > 1 {
-            self.all_at_once(surface, pairs().map(|(j, k)| (j, k, 1.0)))
+        if dim == 1 {
+            return Some(());
+        }
+        let [above, below] = &*beside;
+        self.mixed(surface, probe, above, 1.0, mixed);
+        if mixed && cholesky(&self.curvature, dim, &mut self.rows).is_err() {
+            self.mixed(surface, probe, below, -1.0, mixed);
+        }
+        Some(())
+    }
+
+    /// Mixed differences by the corners on one side, or the mean with those that are there already.
+    fn mixed(
+        &mut self,
+        surface: &mut impl Surface,
+        probe: &mut [f64],
+        beside: &[f64],
+        side: f64,
+        mixed: bool,
+    ) {
+        let dim = self.at.len();
+        let pairs = (0..dim).flat_map(|j| (0..j).map(move |k| (j, k)));
+        let ahead = if mixed {
+            self.all_at_once(surface, pairs.clone().map(|(j, k)| (j, k, side)))
         } else {
             None
         };
-        for (i, (j, k)) in pairs().enumerate() {
+        for (i, (j, k)) in pairs.enumerate() {
             let known = ahead.as_ref().map(|all| all[i]);
-            let bend = if mixed {
-                self.bend(surface, &mut probe, above, (j, k), 1.0, known)
+            let mut bend = if mixed {
+                self.bend(surface, probe, beside, (j, k), side, known)
             } else {
                 0.0
             };
+            if side < 0.0 {
+                bend = 0.5 * (self.curvature[j * dim + k] + bend);
+            }
             self.curvature[j * dim + k] = bend;
             self.curvature[k * dim + j] = bend;
         }
-        if mixed && dim > 1 && Factor::from_covariance(&self.curvature, "curvature").is_err() {
-            let ahead = self.all_at_once(surface, pairs().map(|(j, k)| (j, k, -1.0)));
-            for (i, (j, k)) in pairs().enumerate() {
-                let known = ahead.as_ref().map(|all| all[i]);
-                let other = self.bend(surface, &mut probe, below, (j, k), -1.0, known);
-                let bend = 0.5 * (self.curvature[j * dim + k] + other);
-                self.curvature[j * dim + k] = bend;
-                self.curvature[k * dim + j] = bend;
-            }
-        }
-        Some(())
     }
 
     /// The heights a step along axes j and k (which may be the same), where the surface answers many at once.
@@ -74,6 +132,9 @@ impl Here {
         surface: &mut impl Surface,
         corners: impl Iterator<Item = (usize, usize, f64)>,
     ) -> Option<Vec<f64>> {
+        if !surface.is_vectorised() {
+            return None;
+        }
         let mut us = Vec::new();
         for (j, k, side) in corners {
             let begin = us.len();
@@ -82,8 +143,11 @@ impl Here {
             us[begin + k] = self.at[k] + side * self.steps[k];
         }
         let mut heights = vec![0.0; us.len() / self.at.len()];
-        let known = surface.heights(&us, &mut heights);
-        known.then(|| heights.into_iter().map(clean).collect())
+        surface.heights(&us, &mut heights);
+        heights
+            .iter_mut()
+            .for_each(|height| *height = clean(*height));
+        Some(heights)
     }
 
     /// Minus the mixed second derivative by the corner on one side, given the heights beside it.
@@ -184,35 +248,35 @@ impl Here {
 
     /// Moves up along the ascent and answers the gain; `None` where no step gains.
     pub fn advance(&mut self, surface: &mut impl Surface, ascent: &Ascent) -> Option<f64> {
-        let at = |t: f64, here: &[f64]| -> Vec<f64> {
-            here.iter()
-                .zip(&ascent.step)
-                .map(|(u, p)| u + t * p)
-                .collect()
+        // here + t · step, into a list that is there.
+        let go = |t: f64, here: &[f64], to: &mut Vec<f64>| {
+            to.clear();
+            to.extend(here.iter().zip(&ascent.step).map(|(u, p)| u + t * p));
         };
         let (mut t, mut wall) = (1.0, false);
         for _ in 0..60 {
-            let trial = at(t, &self.at);
-            let height = clean(surface.height(&trial));
+            go(t, &self.at, &mut self.best);
+            let height = clean(surface.height(&self.best));
             let gain = height - self.height;
             if gain > 1e-4 * t * ascent.decrement {
-                let (mut best, mut best_height) = (trial, height);
+                let mut best_height = height;
                 // More than a parabola promised, or no parabola at all, or a step cut short by a place
                 // without mass: the top may be further on.
                 let more = t == 1.0 && gain > 1.1 * 0.5 * ascent.decrement;
                 if more || !ascent.concave || wall {
                     for _ in 0..100 {
                         t *= 2.0;
-                        let further = at(t, &self.at);
-                        let height = clean(surface.height(&further));
+                        go(t, &self.at, &mut self.trial);
+                        let height = clean(surface.height(&self.trial));
                         if height <= best_height {
                             break;
                         }
-                        (best, best_height) = (further, height);
+                        std::mem::swap(&mut self.best, &mut self.trial);
+                        best_height = height;
                     }
                 }
                 let gain = best_height - self.height;
-                self.at = best;
+                std::mem::swap(&mut self.at, &mut self.best);
                 self.height = best_height;
                 return Some(gain);
             }
@@ -283,15 +347,11 @@ impl Here {
         Some(())
     }
 
-    /// The last, small step, taken on trust.
-    pub fn top(mut self, ascent: &Ascent) -> Peak {
+    /// The last, small step, taken on trust; returns the height there.
+    pub fn top(&mut self, ascent: &Ascent) -> f64 {
         for (u, p) in self.at.iter_mut().zip(&ascent.step) {
             *u += p;
         }
-        Peak {
-            at: self.at,
-            height: self.height + 0.5 * ascent.decrement,
-            curvature: ascent.curvature.clone(),
-        }
+        self.height + 0.5 * ascent.decrement
     }
 }

@@ -21,7 +21,6 @@ use here::Here;
 #[derive(Debug, Clone)]
 pub(crate) struct Peak {
     pub at: Vec<f64>,
-    pub height: f64,
     /// Minus the second derivatives at the top, row by row; positive definite.
     pub curvature: Vec<f64>,
 }
@@ -39,135 +38,158 @@ const FORETOLD: f64 = 0.01;
 const DOUBTFUL: f64 = 25.0;
 /// Difference steps, in units of the peak's width: small enough to see the peak's own curvature, large
 /// enough that a model's rounding or interpolation noise of 1e-4 log units does not show.
-const STEP: f64 = 0.3;
+pub(crate) const STEP: f64 = 0.3;
 /// Steps are made finer by this factor where a top shows no peak's curvature, down to this share of the first.
 const FINER: f64 = 0.4;
 const FINEST: f64 = 0.05;
-/// Climbs from `start` with first difference steps `steps`; `None` where no top is found.
-pub(crate) fn climb(surface: &mut impl Surface, start: &[f64], steps: &[f64]) -> Option<Peak> {
-    climb_with(surface, start, steps, STEP)
+/// The memory of a search, used again by the next one, so that searches need not allocate.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Newton {
+    here: Here,
+    ascent: Ascent,
 }
 
-/// The same with difference steps of this many widths: wider ones for a surface that is itself only known
-/// to a hundredth of a log unit or so.
+/// Climbs from `start` with first difference steps `steps`; `None` where no top is found. Difference steps are of this
+/// many widths: wider ones than [`STEP`] for a surface that is itself only known to a hundredth of a log unit or so.
 pub(crate) fn climb_with(
     surface: &mut impl Surface,
     start: &[f64],
     steps: &[f64],
     width: f64,
 ) -> Option<Peak> {
-    newton(surface, start, steps, width).or_else(|| {
-        // Derivatives led nowhere: feel the way along one axis after another, then try again.
-        let felt = feel(surface, start, steps)?;
-        let strayed = felt
-            .iter()
-            .zip(start)
-            .any(|(u, s)| (u - s).abs() > 1e-3 * STRAYED);
-        if strayed {
-            return None;
-        }
-        newton(surface, &felt, steps, width)
+    let mut newton = Newton::default();
+    newton.climb(surface, start, steps, width)?;
+    Some(Peak {
+        at: newton.here.at,
+        curvature: newton.ascent.curvature,
     })
 }
 
-/// Newton's method.
-fn newton(surface: &mut impl Surface, start: &[f64], steps: &[f64], width: f64) -> Option<Peak> {
-    let dim = start.len();
-    let mut here = Here {
-        at: start.to_vec(),
-        height: clean(surface.height(start)),
-        steps: steps.to_vec(),
-        first_steps: steps.to_vec(),
-        gradient: vec![0.0; dim],
-        curvature: vec![0.0; dim * dim],
-        unseen: Vec::new(),
-    };
-    if here.height == f64::NEG_INFINITY {
-        return None;
+impl Newton {
+    /// Climbs, and returns the height of the top; see [`climb_with`].
+    pub fn climb(
+        &mut self,
+        surface: &mut impl Surface,
+        start: &[f64],
+        steps: &[f64],
+        width: f64,
+    ) -> Option<f64> {
+        self.search(surface, start, steps, width).or_else(|| {
+            // Derivatives led nowhere: feel the way along one axis after another, then try again.
+            let felt = feel(surface, start, steps)?;
+            let strayed = felt
+                .iter()
+                .zip(start)
+                .any(|(u, s)| (u - s).abs() > 1e-3 * STRAYED);
+            if strayed {
+                return None;
+            }
+            self.search(surface, &felt, steps, width)
+        })
     }
-    let (mut refined, mut gained) = (false, 0.0);
-    // A climb that came from afar may have stopped on a tail so flat that differences take it for a top.
-    let mut doubtful = false;
-    let mut share = width;
-    for round in 0..MOST_ROUNDS {
-        // With a gradient but no curvature, differences of heights are still what is simplest.
-        let exact = surface.curvature(&here.at, &mut here.curvature)
-            && surface.gradient(&here.at, &mut here.gradient);
-        if !exact {
-            // Far down, the axes' own curvatures do: mixed differences are for the neighbourhood of the top.
-            here.differences(surface, gained < FAR || round % 4 == 3)?;
-        }
-        let strayed = here
-            .at
-            .iter()
-            .zip(start)
-            .any(|(u, s)| (u - s).abs() > STRAYED);
-        if strayed || !here.finite() {
+
+    /// The top that was found.
+    pub fn at(&self) -> &[f64] {
+        &self.here.at
+    }
+
+    /// Minus the second derivatives there, row by row; positive definite.
+    pub fn curvature(&self) -> &[f64] {
+        &self.ascent.curvature
+    }
+
+    /// Newton's method.
+    fn search(
+        &mut self,
+        surface: &mut impl Surface,
+        start: &[f64],
+        steps: &[f64],
+        width: f64,
+    ) -> Option<f64> {
+        let dim = start.len();
+        let Self { here, ascent } = self;
+        here.begin(start, steps);
+        here.height = clean(surface.height(start));
+        if here.height == f64::NEG_INFINITY {
             return None;
         }
-        // Steps that were far from the peak's own width have measured something else than its curvature.
-        let fitting = exact || here.refit_steps(share);
-        let ascent = Ascent::new(&here);
-        let decrement = ascent.decrement;
-        if decrement < 4.0 && !here.unseen.is_empty() {
-            // At the top as far as can be seen, which is not far: look further along the other axes.
-            for &k in &here.unseen {
-                here.steps[k] *= 8.0;
+        let (mut refined, mut gained) = (false, 0.0);
+        // A climb that came from afar may have stopped on a tail so flat that differences take it for a top.
+        let mut doubtful = false;
+        let mut share = width;
+        for round in 0..MOST_ROUNDS {
+            // With a gradient but no curvature, differences of heights are still what is simplest.
+            let exact = surface.curvature(&here.at, &mut here.curvature)
+                && surface.gradient(&here.at, &mut here.gradient);
+            if !exact {
+                // Far down, the axes' own curvatures do: mixed differences are for the neighbourhood of the top.
+                here.differences(surface, gained < FAR || round % 4 == 3)?;
             }
-            continue;
-        }
-        // (Not where heights are rough and dear, as those of a marginal are.)
-        let late = round >= 4 || round == 0 && (decrement > DOUBTFUL || !ascent.concave);
-        doubtful |= late && width <= STEP;
-        if ascent.concave && decrement < CLOSE {
-            if fitting || refined {
-                if doubtful && here.look_uphill(surface) {
-                    continue;
+            let strayed = here
+                .at
+                .iter()
+                .zip(start)
+                .any(|(u, s)| (u - s).abs() > STRAYED);
+            if strayed || !here.finite() {
+                return None;
+            }
+            // Steps that were far from the peak's own width have measured something else than its curvature.
+            let fitting = exact || here.refit_steps(share);
+            ascent.look(here);
+            let decrement = ascent.decrement;
+            if decrement < 4.0 && !here.unseen.is_empty() {
+                // At the top as far as can be seen, which is not far: look further along the other axes.
+                for &k in &here.unseen {
+                    here.steps[k] *= 8.0;
                 }
-                return Some(here.top(&ascent));
+                continue;
             }
-            refined = true;
-            continue;
-        }
-        refined = false;
-        if !ascent.concave && decrement < CLOSE {
-            // On a saddle or in a trough: leave it along the direction that bends up most.
-            if here.leave(surface, &ascent).is_none() {
-                // No way up: a top after all, whose curvature such long steps do not show.
-                if exact || share < FINEST * width {
-                    return None;
+            // (Not where heights are rough and dear, as those of a marginal are.)
+            let late = round >= 4 || round == 0 && (decrement > DOUBTFUL || !ascent.concave);
+            doubtful |= late && width <= STEP;
+            if ascent.concave && decrement < CLOSE {
+                if fitting || refined {
+                    if doubtful && here.look_uphill(surface) {
+                        continue;
+                    }
+                    return Some(here.top(ascent));
                 }
-                share *= FINER;
-                here.steps.iter_mut().for_each(|h| *h *= FINER);
+                refined = true;
+                continue;
             }
-            continue;
-        }
-        let gain = here.advance(surface, &ascent);
-        match gain {
-            Some(gain) => {
-                gained = gain;
-                let foretold = (gain - 0.5 * decrement).abs() < FORETOLD;
-                let sure = !doubtful || dim == 1;
-                if ascent.concave && fitting && foretold && decrement < 4.0 && sure {
-                    return Some(Peak {
-                        at: here.at,
-                        height: here.height,
-                        curvature: ascent.curvature,
-                    });
+            refined = false;
+            if !ascent.concave && decrement < CLOSE {
+                // On a saddle or in a trough: leave it along the direction that bends up most.
+                if here.leave(surface, ascent).is_none() {
+                    // No way up: a top after all, whose curvature such long steps do not show.
+                    if exact || share < FINEST * width {
+                        return None;
+                    }
+                    share *= FINER;
+                    here.steps.iter_mut().for_each(|h| *h *= FINER);
                 }
+                continue;
             }
-            // No step gains: rounding has the last word near the top, and else the climb is lost.
-            None if ascent.concave && decrement < 0.1 && doubtful && here.look_uphill(surface) => {}
-            None if ascent.concave && decrement < 0.1 => {
-                return Some(Peak {
-                    at: here.at,
-                    height: here.height,
-                    curvature: ascent.curvature,
-                });
+            let gain = here.advance(surface, ascent);
+            match gain {
+                Some(gain) => {
+                    gained = gain;
+                    let foretold = (gain - 0.5 * decrement).abs() < FORETOLD;
+                    let sure = !doubtful || dim == 1;
+                    if ascent.concave && fitting && foretold && decrement < 4.0 && sure {
+                        return Some(here.height);
+                    }
+                }
+                // No step gains: rounding has the last word near the top, and else the climb is lost.
+                None if ascent.concave
+                    && decrement < 0.1
+                    && doubtful
+                    && here.look_uphill(surface) => {}
+                None if ascent.concave && decrement < 0.1 => return Some(here.height),
+                None if !exact && here.shorten_steps() => {}
+                None => return None,
             }
-            None if !exact && here.shorten_steps() => {}
-            None => return None,
         }
+        None
     }
-    None
 }

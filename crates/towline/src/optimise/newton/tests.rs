@@ -14,7 +14,7 @@ impl<F: Fn(&[f64]) -> f64> Surface for Counted<F> {
 fn top(f: impl Fn(&[f64]) -> f64, start: &[f64]) -> (Option<Peak>, usize) {
     let mut surface = Counted(f, 0);
     let steps = vec![STEP; start.len()];
-    let peak = climb(&mut surface, start, &steps);
+    let peak = climb_with(&mut surface, start, &steps, STEP);
     (peak, surface.1)
 }
 
