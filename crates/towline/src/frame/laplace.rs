@@ -54,6 +54,26 @@ pub enum Curvature {
     Own,
 }
 
+impl Curvature {
+    /// As a number, to send to other chains.
+    pub(crate) fn number(self) -> f64 {
+        match self {
+            Self::Local => 0.0,
+            Self::Learned => 1.0,
+            Self::Own => 2.0,
+        }
+    }
+
+    /// From such a number.
+    pub(crate) fn from_number(number: f64) -> Self {
+        match number {
+            1.0 => Self::Learned,
+            2.0 => Self::Own,
+            _ => Self::Local,
+        }
+    }
+}
+
 /// What a search found.
 pub(crate) struct Searched {
     pub frame: Frame,

@@ -19,12 +19,9 @@ pub(super) struct Common {
 impl Common {
     /// All chains call this at the same time, each with its own generator.
     pub fn new(rng: &mut Rng, exchange: &mut impl Exchange) -> Result<Self, Error> {
-        let mine = rng.uniform();
-        let all = exchange.gather(&[mine])?;
-        // Streams differ, so that a chain knows itself by the number that it drew.
-        let index = all.iter().position(|theirs| theirs[0] == mine).unwrap_or(0);
+        let all = exchange.gather(&[rng.uniform()])?;
         Ok(Self {
-            index,
+            index: exchange.chain(),
             chains: all.len(),
             rng: Rng::stream(all[0][0].to_bits(), 0),
         })

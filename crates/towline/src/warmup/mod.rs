@@ -147,7 +147,7 @@ const DISTRUSTED: [f64; 3] = [0.0, 0.3, 0.7];
 const TRIALS_STAGE: usize = 3;
 const LAST_STAGE: usize = 4;
 /// So many log units below the best chain's place, a chain has lost its way.
-const HOPELESS: f64 = 100.0;
+const LOST: f64 = 100.0;
 /// What the curvature at the mode is worth beside draws, in draws for each variable.
 const BELIEF: f64 = 2.0;
 /// How many steps of a window are worth one independent draw, roughly: enough not to trust a short window.
@@ -213,22 +213,38 @@ impl Warmup {
         let steps = self
             .scaled(SEARCH[0] + SEARCH[1] * x.len(), x.len())
             .max(20);
-        let mut found = start::search(target, x, y, steps)?;
-        let clock = std::mem::take(&mut found.clock);
-        let prices = clock.agree(self.cost, target.has_own_frame(), exchange)?;
-        let tuning = first_tuning(&mut found, prices, exchange)?;
+        let mut rng = rng;
+        let common = common::Common::new(&mut rng, exchange)?;
+        // Chains that begin at one place would all find the same: the first of them searches.
+        let start = [x, y].concat();
+        let starts = exchange.gather(&start)?;
+        let first = starts.iter().position(|theirs| *theirs == start);
+        let mut found = match first {
+            Some(first) if first < common.index => None,
+            _ => Some(start::search(target, x, y, steps)?),
+        };
+        let clock = found.as_mut().map(|found| std::mem::take(&mut found.clock));
+        let prices =
+            clock
+                .unwrap_or_default()
+                .agree(self.cost, target.has_own_frame(), exchange)?;
+        let (tuning, (x, y)) = first_tuning(found.as_ref(), prices, [x.len(), y.len()], exchange)?;
         let tuning = first_decides(exchange, || tuning)?;
+        let visits = found
+            .as_mut()
+            .map(|found| std::mem::take(&mut found.visits));
+        let visits = visits.unwrap_or_default();
         Ok(Warming {
             stage: 0,
             health: tuning.frame_health(),
             tuning,
-            x: found.x,
-            y: found.y,
+            x,
+            y,
             rng,
-            spent: found.spent,
-            modes: modes_of(&found.visits),
+            spent: found.map(|found| found.spent).unwrap_or_default(),
+            modes: modes_of(&visits),
             crossings: Vec::new(),
-            visits: found.visits.into_iter().filter_map(learned).collect(),
+            visits: visits.into_iter().filter_map(learned).collect(),
         })
     }
 
@@ -358,21 +374,27 @@ fn modes_of(visits: &[crate::kernel::state::Visit]) -> Vec<Mode> {
     visits.iter().filter_map(mode).collect()
 }
 
-/// The search's findings: those of the chain that found the highest place, so that all begin with the same (a
-/// mean of widths found at different places describes neither).
+/// A place (x, y).
+type Place = (Vec<f64>, Vec<f64>);
+
+/// The search's findings, and where this chain begins: those of the chain that found the highest place, so that all begin with
+/// the same (a mean of widths found at different places describes neither).
 ///
-/// A chain whose place is hopelessly lower has lost its way, and begins where the best one does: what has so
+/// A chain that did not search, or whose place is hopelessly lower, begins where the best one does: what has so
 /// little mass would not be visited by a run of any length.
 fn first_tuning(
-    found: &mut start::Found,
+    found: Option<&start::Found>,
     prices: Prices,
+    [p, d]: [usize; 2],
     exchange: &mut impl Exchange,
-) -> Result<Tuning, Error> {
-    let (p, d) = (found.x.len(), found.y.len());
-    let mut mine = vec![found.height];
-    mine.extend(found.x.iter().chain(&found.y));
-    mine.extend(found.slow.covariance());
-    mine.extend(found.linear.numbers());
+) -> Result<(Tuning, Place), Error> {
+    let mut mine = vec![f64::NEG_INFINITY];
+    if let Some(found) = found {
+        mine = vec![found.height, found.curvature.number()];
+        mine.extend(found.x.iter().chain(&found.y));
+        mine.extend(found.slow.covariance());
+        mine.extend(found.linear.numbers());
+    }
     let all = exchange.gather(&mine)?;
     let mut best = 0;
     for (k, theirs) in all.iter().enumerate() {
@@ -380,17 +402,19 @@ fn first_tuning(
             best = k;
         }
     }
-    let (height, rest) = (all[best][0], &all[best][1..]);
-    let (x, rest) = rest.split_at(p);
-    let (y, rest) = rest.split_at(d);
-    let (covariance, linear) = rest.split_at(p * p);
+    let damaged = || Error::Exchange("what the searches found did not arrive whole".to_owned());
+    let (head, rest) = all[best].split_at_checked(2).ok_or_else(damaged)?;
+    let (x, rest) = rest.split_at_checked(p).ok_or_else(damaged)?;
+    let (y, rest) = rest.split_at_checked(d).ok_or_else(damaged)?;
+    let (covariance, linear) = rest.split_at_checked(p * p).ok_or_else(damaged)?;
     let slow = Factor::from_covariance(covariance, "the slow covariance")?;
-    let linear = Linear::from_numbers(linear, p, d).unwrap_or_else(|| found.linear.clone());
-    if found.height < height - HOPELESS {
-        found.x = x.to_vec();
-        found.y = y.to_vec();
-    }
-    let frame = match found.curvature {
+    let linear = Linear::from_numbers(linear, p, d).ok_or_else(damaged)?;
+    let curvature = Curvature::from_number(head[1]);
+    let place = match found {
+        Some(found) if found.height >= head[0] - LOST => (found.x.clone(), found.y.clone()),
+        _ => (x.to_vec(), y.to_vec()),
+    };
+    let frame = match curvature {
         Curvature::Local => FrameKind::Laplace,
         Curvature::Learned => FrameKind::Mode,
         Curvature::Own => FrameKind::Own,
@@ -400,11 +424,11 @@ fn first_tuning(
         n,
         inner: Tuning::first_inner(),
     };
-    Ok(Tuning {
+    let tuning = Tuning {
         centre: x.to_vec(),
         scale: 2.38 / (p.max(1) as f64).sqrt(),
         slow,
-        anchors: Arc::new(match found.curvature {
+        anchors: Arc::new(match curvature {
             Curvature::Local => Anchors::scaled(linear.root().clone()),
             Curvature::Learned | Curvature::Own => Anchors::default(),
         }),
@@ -418,7 +442,8 @@ fn first_tuning(
         prices,
         trials: Vec::new(),
         notes: Vec::new(),
-    })
+    };
+    Ok((tuning, place))
 }
 
 /// One window: draws with a scale that adapts, then new covariances and a new linear frame.

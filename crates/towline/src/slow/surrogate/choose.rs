@@ -1,8 +1,9 @@
 //! The choice among candidates: by cross-validation, and by whether the folds agree where proposals would go.
 
+use super::jump::Jumps;
 use super::limits::{
-    DEGREES, FOLDS, LOOK_STARTS, MOST_COEFFICIENTS, POINTS_PER_COEFFICIENT, PROCESS_FEWEST, RIDGES,
-    TOLERANCE, TRIAL_STARTS, WORST_ERROR,
+    DEGREES, FOLDS, JUMP_MOST_SLOW, JUMPLESS_MOVES, LOOK_PLACES, LOOK_STARTS, MOST_COEFFICIENTS,
+    POINTS_PER_COEFFICIENT, PROCESS_FEWEST, RIDGES, TOLERANCE, TRIAL_STARTS, WORST_ERROR,
 };
 use super::polynomial::{NormalEquations, Polynomial, count};
 use super::process::{Hyper, Process};
@@ -21,6 +22,7 @@ struct Candidate {
 /// What was chosen, ready for use.
 pub(super) struct Choice {
     pub shape: Shape,
+    pub jumps: Option<Jumps>,
     pub moves: usize,
     pub quality: Quality,
     /// Its own draws, whitened.
@@ -43,10 +45,26 @@ pub(super) fn choose(samples: &Samples) -> Option<Choice> {
     let chosen = tried
         .into_iter()
         .find(|tried| tried.error() <= factor * best + units)?;
-    let trial = Trial::new(&chosen.shape, &start.w, TRIAL_STARTS);
-    let (moves, memory) = trial.moves();
+    let mut trial = Trial::new(&chosen.shape, &start.w, TRIAL_STARTS, None);
+    let (mut moves, mut memory) = trial.moves();
+    let mut jumps = None;
+    if moves > JUMPLESS_MOVES && samples.dim <= JUMP_MOST_SLOW {
+        let mut draws = trial.draws.clone();
+        for place in places(samples) {
+            draws.extend(Trial::new(&chosen.shape, &place, LOOK_STARTS, None).draws);
+        }
+        if let Some(found) = Jumps::fit(&draws) {
+            let with = Trial::new(&chosen.shape, &start.w, TRIAL_STARTS, Some(&found));
+            // Its parts again, by a chain that goes everywhere: then they have their masses.
+            let found = Jumps::fit(&with.draws).unwrap_or(found);
+            trial = Trial::new(&chosen.shape, &start.w, TRIAL_STARTS, Some(&found));
+            (moves, memory) = trial.moves();
+            jumps = Some(found);
+        }
+    }
     Some(Choice {
         shape: chosen.shape,
+        jumps,
         moves,
         quality: Quality {
             kind: chosen.kind,
@@ -57,6 +75,29 @@ pub(super) fn choose(samples: &Samples) -> Option<Choice> {
         },
         draws: trial.draws,
     })
+}
+
+/// A few points of the bulk, each the furthest from those before it: a shape in several pieces is looked at in each.
+fn places(samples: &Samples) -> Vec<Vec<f64>> {
+    let bulk: Vec<&Sample> = samples.list.iter().filter(|s| s.weight >= 1.0).collect();
+    let mut gaps = vec![f64::INFINITY; bulk.len()];
+    let mut chosen: Vec<Vec<f64>> = Vec::new();
+    while chosen.len() < LOOK_PLACES.min(bulk.len()) {
+        let Some(k) = (0..bulk.len()).max_by(|&a, &b| gaps[a].total_cmp(&gaps[b])) else {
+            break;
+        };
+        for (gap, sample) in gaps.iter_mut().zip(&bulk) {
+            let square: f64 = sample
+                .w
+                .iter()
+                .zip(&bulk[k].w)
+                .map(|(a, b)| (a - b) * (a - b))
+                .sum();
+            *gap = gap.min(square);
+        }
+        chosen.push(bulk[k].w.clone());
+    }
+    chosen
 }
 
 /// A candidate with the two errors it is judged by.
@@ -81,7 +122,7 @@ fn try_out(candidate: Candidate, samples: &Samples, guard: Guard, start: &[f64])
         correction: whole,
         guard,
     };
-    let draws = Trial::new(&shape, start, LOOK_STARTS).draws;
+    let draws = Trial::new(&shape, start, LOOK_STARTS, None).draws;
     Tried {
         kind,
         cv_error,

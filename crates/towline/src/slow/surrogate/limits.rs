@@ -100,6 +100,26 @@ pub const TRIAL_BURN: usize = 100;
 /// One in so many of the points is used to see whether the folds agree there.
 pub const TRIAL_STRIDE: usize = 5;
 
+/// Draws that the mixture of the jumps is fitted to, the most parts it has, and draws for each part and variable.
+pub const JUMP_DRAWS: usize = 1500;
+pub const JUMP_PARTS: usize = 24;
+pub const PART_DRAWS: usize = 15;
+
+/// Rounds in which its parts are moved to the middle of their draws.
+pub const JUMP_ROUNDS: usize = 8;
+
+/// Its parts are wider than their draws, in variance: a proposal must cover what it proposes for.
+pub const JUMP_SPREAD: f64 = 1.3;
+
+/// With more slow variables, jumps are hardly ever accepted.
+pub const JUMP_MOST_SLOW: usize = 12;
+
+/// A chain that needs no more moves than this without jumps does without them.
+pub const JUMPLESS_MOVES: usize = 9;
+
+/// Places from which a first chain starts, each the furthest from those before it.
+pub const LOOK_PLACES: usize = 6;
+
 /// Moves before the first heated draw, and between two.
 pub const HEATED_BURN: usize = 201;
 pub const HEATED_STRIDE: usize = 10;

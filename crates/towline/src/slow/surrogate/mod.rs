@@ -8,6 +8,7 @@
 //! may be fitted), `shape` (its tails and guards), `wander` (the chain), `choose`.
 
 mod choose;
+mod jump;
 mod limits;
 mod polynomial;
 mod process;
@@ -22,6 +23,7 @@ pub use visits::Visit;
 use crate::error::Error;
 use crate::linalg::{Factor, SmallBuffer};
 use crate::random::Rng;
+use jump::Jumps;
 use limits::{HEATED_BURN, HEATED_STRIDE, WHITE, WHITENINGS};
 use serde::{Deserialize, Serialize};
 use shape::Shape;
@@ -55,6 +57,8 @@ pub struct Surrogate {
     /// The log density that the whitened shape calls zero.
     offset: f64,
     shape: Shape,
+    /// What makes its chain jump, where it would be slow without.
+    jumps: Option<Jumps>,
     moves: usize,
     quality: Quality,
 }
@@ -134,6 +138,7 @@ impl Surrogate {
             factor: factor.clone(),
             offset: samples.top,
             shape: choice.shape,
+            jumps: choice.jumps,
             moves: choice.moves,
             quality: choice.quality,
         };
@@ -220,7 +225,7 @@ impl Surrogate {
         let mut w = vec![0.0; x.len()];
         self.whiten(x, &mut w);
         let density = |w: &[f64]| self.shape.log_density(w);
-        let mut chain = Wander::new(&density, w);
+        let mut chain = Wander::new(&density, w, self.jumps.as_ref());
         let before = chain.log_density;
         chain.run(self.moves, rng);
         self.factor.apply(&chain.w, new);
@@ -242,7 +247,7 @@ impl Surrogate {
             }
             self.shape.log_density(w) / heat
         };
-        let mut chain = Wander::new(&hot, vec![0.0; p]);
+        let mut chain = Wander::new(&hot, vec![0.0; p], None);
         chain.run(HEATED_BURN, rng);
         (0..count)
             .map(|_| {
@@ -284,7 +289,8 @@ impl Surrogate {
                 });
             }
         }
-        if !self.shape.fits(dim) || !self.centre.iter().all(|v| v.is_finite()) {
+        let jumps = self.jumps.as_ref().is_none_or(|jumps| jumps.fits(dim));
+        if !self.shape.fits(dim) || !jumps || !self.centre.iter().all(|v| v.is_finite()) {
             return Err(Error::Setting {
                 what: "a number of the surrogate",
                 value: f64::NAN,

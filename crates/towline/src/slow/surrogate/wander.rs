@@ -3,6 +3,7 @@
 //! Ellipses forget the direction at once and the distance slowly, above all from the heavy tails; rays forget the
 //! distance at once. Neither has a step to be tuned.
 
+use super::jump::Jumps;
 use super::limits::{MEMORY, MOVES, RAY_WIDTH, TRIAL_BURN, TRIAL_SEED, TRIAL_STRIDE};
 use super::shape::Shape;
 use crate::fast::density::{FastDensity, NoModel};
@@ -17,10 +18,11 @@ pub(super) struct Wander<'a, F> {
     pub log_density: f64,
     work: Work<Vec<f64>>,
     ray: Slice,
+    jumps: Option<&'a Jumps>,
 }
 
 impl<'a, F: Fn(&[f64]) -> f64> Wander<'a, F> {
-    pub fn new(density: &'a F, w: Vec<f64>) -> Self {
+    pub fn new(density: &'a F, w: Vec<f64>, jumps: Option<&'a Jumps>) -> Self {
         let dim = w.len();
         Self {
             log_density: density(&w),
@@ -28,10 +30,12 @@ impl<'a, F: Fn(&[f64]) -> f64> Wander<'a, F> {
             w,
             work: Work::new(dim),
             ray: Slice::new(vec![RAY_WIDTH / (dim as f64).sqrt()]),
+            jumps,
         }
     }
 
-    /// Ellipse, ray, ellipse, …: for an odd number of moves a palindrome of reversible moves, hence reversible.
+    /// Ellipse, ray (or, as likely, a jump), ellipse, …: for an odd number of moves a palindrome of reversible moves, hence
+    /// reversible.
     pub fn run(&mut self, moves: usize, rng: &mut Rng) {
         for index in 0..moves {
             self.step(index, rng);
@@ -39,10 +43,23 @@ impl<'a, F: Fn(&[f64]) -> f64> Wander<'a, F> {
     }
 
     fn step(&mut self, index: usize, rng: &mut Rng) {
-        if index.is_multiple_of(2) {
-            self.ellipse(rng);
-        } else {
-            self.ray(rng);
+        match self.jumps {
+            _ if index.is_multiple_of(2) => self.ellipse(rng),
+            Some(jumps) if rng.index(2) == 0 => self.jump(jumps, rng),
+            _ => self.ray(rng),
+        }
+    }
+
+    /// An independent proposal from the mixture, accepted by Hastings' ratio.
+    fn jump(&mut self, jumps: &Jumps, rng: &mut Rng) {
+        let mut new = vec![0.0; self.w.len()];
+        jumps.draw(&mut new, rng);
+        let there = (self.density)(&new);
+        let log_ratio =
+            there - self.log_density + jumps.log_density(&self.w) - jumps.log_density(&new);
+        if rng.accept(log_ratio) {
+            self.w = new;
+            self.log_density = there;
         }
     }
 
@@ -150,10 +167,10 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    pub fn new(shape: &Shape, start: &[f64], starts: usize) -> Self {
+    pub fn new(shape: &Shape, start: &[f64], starts: usize, jumps: Option<&Jumps>) -> Self {
         let mut rng = Rng::stream(TRIAL_SEED, 0);
         let density = |w: &[f64]| shape.log_density(w);
-        let mut chain = Wander::new(&density, start.to_vec());
+        let mut chain = Wander::new(&density, start.to_vec(), jumps);
         chain.run(TRIAL_BURN, &mut rng);
         let total = 2 * starts + MOVES[MOVES.len() - 1];
         let mut series = vec![Vec::new(); start.len() + 2];
