@@ -5,6 +5,7 @@ pub(crate) mod health;
 
 use crate::chain::health::FrameHealth;
 use crate::error::Error;
+use crate::fast::nested::refine;
 use crate::kernel::Kernel;
 use crate::kernel::info::Info;
 use crate::kernel::state::{State, Workspace};
@@ -24,6 +25,7 @@ pub struct Chain<T: Target> {
     steps: u64,
     totals: Info,
     health: Option<FrameHealth>,
+    recomputed: Option<[f64; 2]>,
 }
 
 /// Everything needed to go on with a chain, as plain data.
@@ -62,9 +64,14 @@ pub struct Position {
     pub rng: Rng,
     /// Acceptances and evaluations of all steps so far.
     pub totals: Info,
-    /// Which frames are known at x: looking for them again is not to be counted again.
+    /// Which frames are known at x: looking for them again is not to be counted again. (Numbers up to 3 stand for refined
+    /// caches of y, one for each block that is held.)
     pub frames: Vec<u64>,
 }
+
+/// A resumed chain's log density may differ from the recorded one by this share of it: another machine, or another version of
+/// a library, rounds differently.
+const ROUNDING: f64 = 1e-9;
 
 impl Position {
     /// With the kernel that moves it: everything needed to go on.
@@ -149,6 +156,7 @@ impl<T: Target> Chain<T> {
                 ..Info::default()
             },
             health: None,
+            recomputed: None,
         })
     }
 
@@ -269,7 +277,9 @@ impl<T: Target> Chain<T> {
 
     /// Which frames are known at x.
     fn frames(&self) -> impl Iterator<Item = u64> {
-        self.state.slow.frames.iter().map(|placed| placed.key)
+        let levels = refine::levels(&self.state.slow.kept) as u64;
+        let placed = self.state.slow.frames.iter().map(|placed| placed.key);
+        placed.chain(1..=levels)
     }
 
     /// The same into an earlier position of this chain, without allocating: cheap enough for every step.
@@ -284,7 +294,10 @@ impl<T: Target> Chain<T> {
         position.frames.extend(self.frames());
     }
 
-    /// Goes on from a snapshot, to the same bits as if there had been no interruption.
+    /// Continues from a snapshot, to the same bits as if there had been no interruption.
+    ///
+    /// Where the model's log density differs from the recorded one in its last digits, the chain continues with what it is now,
+    /// and [`recomputed`](Self::recomputed) says so: its draws are as good, and no longer the same bits.
     ///
     /// # Errors
     /// [`Error::ModelChanged`] where the model no longer gives the recorded log density; else as
@@ -301,11 +314,17 @@ impl<T: Target> Chain<T> {
             frames,
         } = snapshot;
         let mut chain = Self::new(target, kernel, &x, &y, rng)?;
-        if chain.state.log_density.to_bits() != log_density.to_bits() {
-            return Err(Error::ModelChanged {
-                recorded: log_density,
-                computed: chain.state.log_density,
-            });
+        let computed = chain.state.log_density;
+        if computed.to_bits() != log_density.to_bits() {
+            let apart = (computed - log_density).abs();
+            // Not ≤ alone: NaN is apart.
+            if !(apart <= ROUNDING * log_density.abs().max(1.0)) {
+                return Err(Error::ModelChanged {
+                    recorded: log_density,
+                    computed,
+                });
+            }
+            chain.recomputed = Some([log_density, computed]);
         }
         for rule in chain.kernel.frame_rules() {
             if frames.contains(&rule.key()) {
@@ -313,8 +332,16 @@ impl<T: Target> Chain<T> {
                 rule.place(&chain.target, slow, work, &mut Info::default());
             }
         }
+        let levels = frames.iter().filter(|&&key| (1..=3).contains(&key)).count();
+        let slow = &mut chain.state.slow;
+        slow.kept = refine::again(&chain.target, &slow.x, &slow.cache, &chain.state.y, levels)?;
         chain.steps = steps;
         chain.totals = totals;
         Ok(chain)
+    }
+
+    /// The recorded log density and what the model gave instead, where a resumed chain found them to differ in the last digits.
+    pub fn recomputed(&self) -> Option<[f64; 2]> {
+        self.recomputed
     }
 }

@@ -66,6 +66,44 @@ pub(crate) fn refine<T: Target>(
     }
 }
 
+/// How many blocks are held by these caches, one inside the other.
+pub(crate) fn levels<C>(kept: &Kept<C>) -> usize {
+    let deeper = |refined: &Refined<C>| 1 + levels(&refined.deeper);
+    kept.as_deref().map_or(0, deeper)
+}
+
+/// The refined caches of y for so many blocks, made again: what a resumed chain had before.
+pub(crate) fn again<T: Target>(
+    target: &T,
+    x: &[f64],
+    cache: &T::Cache,
+    y: &[f64],
+    levels: usize,
+) -> Result<Kept<T::Cache>, Error> {
+    let mut ledger = Ledger::default();
+    let kept = again_from(target, x, cache, y, 0, levels, &mut ledger);
+    ledger.close()?;
+    Ok(kept)
+}
+
+fn again_from<T: Target>(
+    target: &T,
+    x: &[f64],
+    cache: &T::Cache,
+    y: &[f64],
+    level: usize,
+    levels: usize,
+    ledger: &mut Ledger,
+) -> Kept<T::Cache> {
+    if level >= levels {
+        return None;
+    }
+    let held: usize = target.blocks().iter().take(level + 1).sum();
+    let mut refined = refine(target, x, cache, y.get(..held)?, ledger)?;
+    refined.deeper = again_from(target, x, &refined.cache, y, level + 1, levels, ledger);
+    Some(refined)
+}
+
 /// Whether a head of this length is made of whole blocks.
 fn ends_a_block(blocks: &[usize], len: usize) -> bool {
     let mut end = 0;
