@@ -47,6 +47,9 @@ pub struct Snapshot {
     pub totals: Info,
     /// Which frames are known at x: looking for them again is not to be counted again.
     pub frames: Vec<u64>,
+    /// The leading values of y for which there are refined caches, those of fewer blocks first.
+    #[serde(default)]
+    pub refined: Vec<Vec<f64>>,
 }
 
 /// Where a chain stands, without its kernel: what changes from step to step.
@@ -64,9 +67,12 @@ pub struct Position {
     pub rng: Rng,
     /// Acceptances and evaluations of all steps so far.
     pub totals: Info,
-    /// Which frames are known at x: looking for them again is not to be counted again. (Numbers up to 3 stand for refined
-    /// caches of y, one for each block that is held.)
+    /// Which frames are known at x: looking for them again is not to be counted again.
     pub frames: Vec<u64>,
+    /// The leading values of y for which there are refined caches, those of fewer blocks first: making them again is not to
+    /// be counted again.
+    #[serde(default)]
+    pub refined: Vec<Vec<f64>>,
 }
 
 /// A resumed chain's log density may differ from the recorded one by this share of it: another machine, or another version of
@@ -85,6 +91,7 @@ impl Position {
             kernel,
             totals: self.totals,
             frames: self.frames,
+            refined: self.refined,
         }
     }
 }
@@ -259,6 +266,7 @@ impl<T: Target> Chain<T> {
             kernel: self.kernel.clone(),
             totals: self.totals,
             frames: self.frames().collect(),
+            refined: self.refined(),
         }
     }
 
@@ -272,14 +280,18 @@ impl<T: Target> Chain<T> {
             rng: self.rng.clone(),
             totals: self.totals,
             frames: self.frames().collect(),
+            refined: self.refined(),
         }
     }
 
     /// Which frames are known at x.
     fn frames(&self) -> impl Iterator<Item = u64> {
-        let levels = refine::levels(&self.state.slow.kept) as u64;
-        let placed = self.state.slow.frames.iter().map(|placed| placed.key);
-        placed.chain(1..=levels)
+        self.state.slow.frames.iter().map(|placed| placed.key)
+    }
+
+    /// The leading values of y for which there are refined caches.
+    fn refined(&self) -> Vec<Vec<f64>> {
+        refine::heads(&self.state.slow.kept)
     }
 
     /// The same into an earlier position of this chain, without allocating: cheap enough for every step.
@@ -292,6 +304,10 @@ impl<T: Target> Chain<T> {
         position.totals = self.totals;
         position.frames.clear();
         position.frames.extend(self.frames());
+        position.refined.clear();
+        if self.state.slow.kept.is_some() {
+            position.refined = self.refined();
+        }
     }
 
     /// Continues from a snapshot, to the same bits as if there had been no interruption.
@@ -312,6 +328,7 @@ impl<T: Target> Chain<T> {
             kernel,
             totals,
             frames,
+            refined,
         } = snapshot;
         let mut chain = Self::new(target, kernel, &x, &y, rng)?;
         let computed = chain.state.log_density;
@@ -332,9 +349,8 @@ impl<T: Target> Chain<T> {
                 rule.place(&chain.target, slow, work, &mut Info::default());
             }
         }
-        let levels = frames.iter().filter(|&&key| (1..=3).contains(&key)).count();
         let slow = &mut chain.state.slow;
-        slow.kept = refine::again(&chain.target, &slow.x, &slow.cache, &chain.state.y, levels)?;
+        slow.kept = refine::again(&chain.target, &slow.x, &slow.cache, &refined)?;
         chain.steps = steps;
         chain.totals = totals;
         Ok(chain)

@@ -76,8 +76,7 @@ impl Checkpoint {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self, Error> {
-        // Version 1 had not the last two, and nothing is a zero.
-        framed::unwrap_extended(path, VERSION, bytes, |_| Some(2))
+        framed::unwrap(path, VERSION, bytes)
     }
 
     /// Writes it, whole or not at all.

@@ -28,17 +28,6 @@ pub(crate) fn unwrap<T: DeserializeOwned>(
     known: u32,
     bytes: &[u8],
 ) -> Result<T, Error> {
-    unwrap_extended(path, known, bytes, |_| None)
-}
-
-/// The same where earlier versions differ from the newest by what is missing at the end: so many zero bytes more make them
-/// that; `None` for a version that is no longer read.
-pub(crate) fn unwrap_extended<T: DeserializeOwned>(
-    path: &Path,
-    known: u32,
-    bytes: &[u8],
-    missing: impl Fn(u32) -> Option<usize>,
-) -> Result<T, Error> {
     let damaged = |problem: &str| Error::Damaged {
         path: path.to_path_buf(),
         problem: problem.to_owned(),
@@ -68,23 +57,18 @@ pub(crate) fn unwrap_extended<T: DeserializeOwned>(
     if version == 0 {
         return Err(damaged("it says that it is of a version that never was"));
     }
-    let missing = match version {
-        version if version == known => 0,
-        version => missing(version).ok_or_else(|| {
-            damaged(
-                "an earlier version of towline wrote it: continue with that version, or begin anew",
-            )
-        })?,
-    };
+    if version < known {
+        let problem =
+            "an earlier version of towline wrote it: continue with that version, or begin anew";
+        return Err(damaged(problem));
+    }
     if number(length) != content.len() as u64 {
         return Err(damaged("it is not as long as it says"));
     }
     if number(sum) != checksum(content) {
         return Err(damaged("its checksum does not match its content"));
     }
-    let mut content = content.to_vec();
-    content.resize(content.len() + missing, 0);
-    postcard::from_bytes(&content)
+    postcard::from_bytes(content)
         .map_err(|error| damaged(&format!("its content cannot be read ({error})")))
 }
 

@@ -66,42 +66,35 @@ pub(crate) fn refine<T: Target>(
     }
 }
 
-/// How many blocks are held by these caches, one inside the other.
-pub(crate) fn levels<C>(kept: &Kept<C>) -> usize {
-    let deeper = |refined: &Refined<C>| 1 + levels(&refined.deeper);
-    kept.as_deref().map_or(0, deeper)
+/// The leading values of y that these caches hold, those of fewer blocks first.
+pub(crate) fn heads<C>(kept: &Kept<C>) -> Vec<Vec<f64>> {
+    let mut all = Vec::new();
+    let mut next = kept;
+    while let Some(refined) = next {
+        all.push(refined.head.clone());
+        next = &refined.deeper;
+    }
+    all
 }
 
-/// The refined caches of y for so many blocks, made again: what a resumed chain had before.
+/// Refined caches for these leading values, made again: what a resumed chain had before.
 pub(crate) fn again<T: Target>(
     target: &T,
     x: &[f64],
     cache: &T::Cache,
-    y: &[f64],
-    levels: usize,
+    heads: &[Vec<f64>],
 ) -> Result<Kept<T::Cache>, Error> {
+    let Some((head, deeper)) = heads.split_first() else {
+        return Ok(None);
+    };
     let mut ledger = Ledger::default();
-    let kept = again_from(target, x, cache, y, 0, levels, &mut ledger);
+    let refined = refine(target, x, cache, head, &mut ledger);
     ledger.close()?;
-    Ok(kept)
-}
-
-fn again_from<T: Target>(
-    target: &T,
-    x: &[f64],
-    cache: &T::Cache,
-    y: &[f64],
-    level: usize,
-    levels: usize,
-    ledger: &mut Ledger,
-) -> Kept<T::Cache> {
-    if level >= levels {
-        return None;
-    }
-    let held: usize = target.blocks().iter().take(level + 1).sum();
-    let mut refined = refine(target, x, cache, y.get(..held)?, ledger)?;
-    refined.deeper = again_from(target, x, &refined.cache, y, level + 1, levels, ledger);
-    Some(refined)
+    let Some(mut refined) = refined else {
+        return Ok(None);
+    };
+    refined.deeper = again(target, x, &refined.cache, deeper)?;
+    Ok(Some(refined))
 }
 
 /// Whether a head of this length is made of whole blocks.
