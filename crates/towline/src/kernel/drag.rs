@@ -131,7 +131,6 @@ impl Drag {
             return Err(Error::ZeroIntervals);
         }
         self.proposal.validate(x.len())?;
-        self.proposal.validate_start(x)?;
         self.frame.validate(x.len(), y.len())?;
         match &self.inner {
             Some(inner) if !y.is_empty() => inner.validate(y.len()),
