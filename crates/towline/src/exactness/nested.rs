@@ -11,7 +11,7 @@ use crate::fast::conditional::Conditional;
 use crate::fast::density::{FastDensity, Nested, Spread, Way};
 use crate::fast::ends::Ends;
 use crate::fast::path;
-use crate::fast::step::{Coordinates, Move, Point, Tally, Work};
+use crate::fast::step::{Move, Point, Storage, Tally, Work};
 use crate::frame::Frame;
 use crate::kernel::state::{State, Workspace, prepare};
 use crate::{
@@ -257,7 +257,7 @@ enum Defect {
 }
 
 impl Move for Twin {
-    fn step<D: FastDensity, C: Coordinates>(
+    fn step<D: FastDensity, C: Storage>(
         &self,
         density: &mut D,
         point: &mut Point<'_, C, D::Value>,

@@ -58,7 +58,7 @@ impl<'a, T: Target> Walker<'a, T> {
             ..
         } = warming;
         let mut work = Workspace::new(x.len(), y.len());
-        work.visits = Some(Vec::new());
+        work.sightings = Some(Vec::new());
         spent.slow_evaluations += 1;
         spent.fast_evaluations += 1;
         let walker = Self {
@@ -331,7 +331,7 @@ impl<'a, T: Target> Walker<'a, T> {
     }
 
     fn note_visits(&mut self) {
-        if let Some(visits) = &mut self.work.visits {
+        if let Some(visits) = &mut self.work.sightings {
             self.modes.extend(modes_of(visits));
             self.visits.extend(visits.drain(..).filter_map(learned));
         }

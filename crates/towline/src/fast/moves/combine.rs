@@ -3,14 +3,14 @@
 use super::{FastMove, check_positive};
 use crate::error::Error;
 use crate::fast::density::FastDensity;
-use crate::fast::step::{Coordinates, Move, Point, Tally, Work};
+use crate::fast::step::{Move, Point, Storage, Tally, Work};
 use crate::random::Rng;
 
 /// One of several moves, drawn afresh each time.
 pub(super) struct Mixture<'a>(pub &'a [(f64, FastMove)]);
 
 impl Move for Mixture<'_> {
-    fn step<D: FastDensity, C: Coordinates>(
+    fn step<D: FastDensity, C: Storage>(
         &self,
         density: &mut D,
         point: &mut Point<'_, C, D::Value>,

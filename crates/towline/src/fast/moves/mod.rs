@@ -23,7 +23,7 @@ pub use walk::RandomWalk;
 
 use crate::error::Error;
 use crate::fast::density::FastDensity;
-use crate::fast::step::{Coordinates, Move, Point, Tally, Work};
+use crate::fast::step::{Move, Point, Storage, Tally, Work};
 use crate::random::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +68,7 @@ macro_rules! dispatch {
 }
 
 impl Move for FastMove {
-    fn step<D: FastDensity, C: Coordinates>(
+    fn step<D: FastDensity, C: Storage>(
         &self,
         density: &mut D,
         point: &mut Point<'_, C, D::Value>,
