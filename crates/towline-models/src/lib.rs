@@ -26,6 +26,7 @@ mod spec;
 mod table;
 mod triangle;
 mod vector;
+mod words;
 
 pub use covariance::{Covariance, Places, Shape};
 pub use dense::{DEFAULT_JITTER, Process};
@@ -41,3 +42,4 @@ pub use resolve::{Chosen, ModelParts, Resolved};
 pub use sparse::Grouping;
 pub use spec::{DataSpec, FamilyKind, GpSpec, Link, MissingRule, ModelFile, PriorTexts};
 pub use table::Table;
+pub use words::{Words, known_words};

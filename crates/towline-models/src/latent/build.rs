@@ -76,6 +76,7 @@ pub struct Builder {
     groupings: Vec<Grouping>,
     process: Option<Process>,
     parameter: Option<Value>,
+    class_names: Vec<String>,
 }
 
 impl Builder {
@@ -87,7 +88,15 @@ impl Builder {
             groupings: Vec::new(),
             process: None,
             parameter: None,
+            class_names: Vec::new(),
         }
+    }
+
+    /// With names for the classes of the softmax, instead of their numbers.
+    #[must_use]
+    pub fn class_names(mut self, names: Vec<String>) -> Self {
+        self.class_names = names;
+        self
     }
 
     /// With fixed effects.
@@ -130,6 +139,7 @@ impl Builder {
             groupings,
             process,
             parameter,
+            class_names,
         } = self;
         let rows = data.response.len();
         let mut register = Register::default();
@@ -194,6 +204,7 @@ impl Builder {
             slow: register.slow,
             family_parameter,
             labels,
+            class_names,
             settings,
             reference: None,
         };
