@@ -56,6 +56,8 @@ pub struct Changes {
     pub time_limit: Option<Duration>,
     /// The time between two checkpoints.
     pub checkpoint_every: Option<Duration>,
+    /// Whether the model must give the recorded log density to the bit.
+    pub strict: bool,
     /// Whether to say nothing about progress.
     pub quiet: bool,
 }
@@ -112,6 +114,7 @@ impl<M: Model + Send + Sync + 'static> Sample for Sampled<M> {
             .threads(changes.threads)
             .time_limit(changes.time_limit)
             .checkpoint_every(changes.checkpoint_every)
+            .strict(changes.strict)
             .go_among(ranks, stop, see)
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// The version of the format that is written here, and the newest that is read.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// A chain at some step of production, with everything that was said of it until then.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,6 +40,10 @@ pub struct Checkpoint {
     pub health: Option<FrameHealth>,
     /// Whether the run's target was reached here, so that there is nothing more to do.
     pub reached: bool,
+    /// Seconds by the clock on the wall, warm-up and waiting for other chains included.
+    pub wall_seconds: Option<f64>,
+    /// Seconds of the processor that the chain's thread used, warm-up included, where the system tells.
+    pub cpu_seconds: Option<f64>,
 }
 
 impl Checkpoint {

@@ -1,5 +1,6 @@
 //! What a chain leaves behind in warm-up: `warmup-K-S.bin` for each stage, `tuning-K.bin` when it is done.
 
+use super::clock::Seconds;
 use super::{file, framed};
 use crate::error::Error;
 use crate::warmup::Warming;
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// The version of the format that is written here, and the newest that is read.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// More stages than any warm-up has.
 const MOST: usize = 32;
 
@@ -23,7 +24,7 @@ pub(crate) struct Stages {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Stage {
     pub warming: Warming,
-    pub seconds: f64,
+    pub seconds: Seconds,
     pub failures: u64,
 }
 
