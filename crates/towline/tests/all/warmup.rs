@@ -1,9 +1,7 @@
 //! What warm-up promises, on targets whose answers are known: few slow evaluations, starts far away, and
 //! models that leave it little to work with.
 
-mod common;
-
-use common::{SixByTen, sample};
+use crate::common::{SixByTen, sample};
 use towline::{Chain, Cost, Error, FastMove, FrameKind, ModelError, Rng, Target, Warmup};
 
 const WARMUP: Warmup = Warmup {
