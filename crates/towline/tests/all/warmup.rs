@@ -92,7 +92,7 @@ fn a_start_fifty_deviations_away_with_scales_a_million_apart_is_no_obstacle_on_t
         let spent = warm.spent.slow_evaluations;
         let kernel = warm.tuning.kernel().unwrap();
         let mut chain = Chain::new(&Uneven, kernel, &warm.x, &warm.y, rng).unwrap();
-        let columns = common::record(&mut chain, 2_000);
+        let columns = crate::common::record(&mut chain, 2_000);
         for (k, (mean, sd)) in [(7.0, SCALES[0]), (-3.0, SCALES[1] * 1.25f64.sqrt())]
             .iter()
             .enumerate()
