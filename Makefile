@@ -41,8 +41,8 @@ tools:
 
 # One choice of packages and features for all that follows: with another, cargo compiles what is shared again.
 EVERYTHING = --workspace $(WITHOUT_MPI) --features towline-cli/parquet,towline-python/extension-module
-# The bench is linted, and built where it runs.
-TESTED = $(EVERYTHING) --exclude towline-bench
+# The bench and the gallery have no tests: they are linted, and built where they run.
+TESTED = $(EVERYTHING) --exclude towline-bench --exclude towline-gallery
 
 ## built      lints, docs, and everything that tests run, compiled
 built:
