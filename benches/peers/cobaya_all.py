@@ -31,7 +31,7 @@ NAMES = {
 def write(folder, results):
     """The two files of the pages."""
     paper = [
-        [f"test {one['test']}", NAMES[one["sampler"]], f"{one['per_second']:g}", f"{one['per_slow']:.3f}", f"{one['fast_per_slow']:.0f}"]
+        [f"test {one['test']}", NAMES[one["sampler"]], f"{float(f'{one["per_second"]:.4g}'):g}", f"{one['per_slow']:.3f}", f"{one['fast_per_slow']:.0f}"]
         for one in results
         if one["sampler"] in NAMES
     ]

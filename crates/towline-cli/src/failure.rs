@@ -26,7 +26,7 @@ impl Failure {
         }
     }
 
-    /// Says what went wrong on stderr, and answers the exit code.
+    /// Says what went wrong on stderr, and returns the exit code.
     ///
     /// A reader that closes the pipe (`towline paper | head`) has seen enough: that is a success.
     pub fn report(self) -> ExitCode {
