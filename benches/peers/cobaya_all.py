@@ -28,10 +28,15 @@ NAMES = {
 }
 
 
+def four(value):
+    """Four digits, without an exponent."""
+    return f"{float(f'{value:.4g}'):g}"
+
+
 def write(folder, results):
     """The two files of the pages."""
     paper = [
-        [f"test {one['test']}", NAMES[one["sampler"]], f"{float(f'{one["per_second"]:.4g}'):g}", f"{one['per_slow']:.3f}", f"{one['fast_per_slow']:.0f}"]
+        [f"test {one['test']}", NAMES[one["sampler"]], four(one["per_second"]), f"{one['per_slow']:.3f}", f"{one['fast_per_slow']:.0f}"]
         for one in results
         if one["sampler"] in NAMES
     ]
