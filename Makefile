@@ -96,7 +96,7 @@ test-docs: package
 ## docs       the site, into target/site; warnings are errors
 docs: .venv/ready
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
-	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --package towline --package towline-models --package towline-cli --lib
+	RUSTDOCFLAGS="-D warnings" cargo doc $(EVERYTHING) --no-deps
 	cp -r target/doc target/site/rust
 	python3 docs/tests/check_site.py target/site
 
