@@ -22,7 +22,8 @@ demo:
 # The environment of Python is made while cargo compiles; then nothing is compiled any more, and tests run side by side.
 test: tools
 	cargo fmt --all --check
-	$(MAKE) --jobs 2 built .venv/ready
+	# Two at a time, and a second compiler for cargo, which takes its turns from make.
+	$(MAKE) --jobs 3 built .venv/ready
 	$(MAKE) test-rust
 	$(MAKE) --jobs 2 --output-sync test-python test-package test-cobaya test-docs
 
