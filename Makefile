@@ -75,7 +75,7 @@ test-python: .venv/ready compiled
 
 ## package    the Python package, as it stands here, in .venv
 package: .venv/ready compiled
-	.venv/bin/python python/develop.py $(firstword $(wildcard target/debug/lib_towline.so target/debug/lib_towline.dylib))
+	.venv/bin/python python/develop.py target/debug
 
 ## test-package  its tests
 test-package: package

@@ -1,6 +1,6 @@
-"""Puts the Python package into an environment as it stands in this folder: develop.py LIBRARY, run by that environment's Python.
+"""Puts the Python package into an environment as it stands in this folder: develop.py FOLDER, run by that environment's Python.
 
-What `maturin develop` does, with a library that cargo has built already: building it through maturin compiles everything
+What `maturin develop` does, with the library that cargo has built in FOLDER already: building it through maturin compiles everything
 again, since cargo then chooses other features of shared dependencies. Names, versions and entry points are maturin's.
 """
 
@@ -41,11 +41,14 @@ def wheel(folder):
     return made
 
 
-def main(library):
+def main(folder):
+    built = [path for path in (folder / "lib_towline.so", folder / "lib_towline.dylib") if path.exists()]
+    if not built:
+        raise SystemExit(f"there is no module in {folder}: `make compiled` builds it")
     target = FOLDER / "towline" / "_towline.abi3.so"
     # Under a new name first: a library that is in use must not change under its user.
     fresh = target.with_name("_towline.fresh")
-    shutil.copy2(library, fresh)
+    shutil.copy2(built[0], fresh)
     fresh.replace(target)
     with tempfile.TemporaryDirectory() as folder:
         install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--force-reinstall"]
