@@ -50,9 +50,9 @@ def main(folder):
     fresh = target.with_name("_towline.fresh")
     shutil.copy2(built[0], fresh)
     fresh.replace(target)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as work:
         install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--force-reinstall"]
-        subprocess.run([*install, str(wheel(folder))], check=True)
+        subprocess.run([*install, str(wheel(work))], check=True)
 
 
 if __name__ == "__main__":
