@@ -60,6 +60,10 @@ pub fn of(dir: &Path, params: &[String]) -> Result<(RunSummary, String)> {
     for warning in &summary.warnings {
         text += &format!("\n\nWarning: {warning}");
     }
+    for remark in &summary.remarks {
+        text += &format!("\n\nNote: {remark}");
+    }
+    text += &format!("\n\n{}", summary.verdict());
     Ok((summary, text))
 }
 

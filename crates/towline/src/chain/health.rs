@@ -38,6 +38,8 @@ pub struct FrameHealth {
     centre: Vec<f64>,
     sds: Vec<f64>,
     regions: Vec<Region>,
+    /// The summed acceptance of moves that are in no searched frame.
+    others: f64,
     /// Where the chain stood before the step.
     last: Option<Vec<f64>>,
 }
@@ -71,6 +73,7 @@ impl FrameHealth {
             centre: centre.to_vec(),
             sds: sds.to_vec(),
             regions: vec![Region::default(); REGIONS * centre.len()],
+            others: 0.0,
             last: None,
         }
     }
@@ -83,6 +86,9 @@ impl FrameHealth {
         let last = self.last.take();
         let acceptance = info.log_ratio.min(0.0).exp();
         let kind = usize::from(info.framed_proposed == 0);
+        if kind == 1 {
+            self.others += acceptance;
+        }
         for k in 0..self.centre.len() {
             let (here, there) = (self.region(k, x[k]), self.region(k, proposed[k]));
             self.regions[here].draws += 1.0;
@@ -90,7 +96,10 @@ impl FrameHealth {
             if info.framed_proposed > 0 {
                 region.framed += 1.0;
                 region.framed_acceptance += acceptance;
-                region.failures += info.frame_failures.min(1) as f64;
+                // Where a proposal has no mass there is no mode to be found, and nothing is lost.
+                if info.log_ratio > f64::NEG_INFINITY {
+                    region.failures += info.frame_failures.min(1) as f64;
+                }
             }
             if let Some(last) = &last {
                 let from = self.region(k, last[k]);
@@ -125,11 +134,16 @@ impl FrameHealth {
                 r.across_acceptance[1],
             ]
         };
-        self.regions.iter().flat_map(each).collect()
+        self.regions
+            .iter()
+            .flat_map(each)
+            .chain([self.others])
+            .collect()
     }
 
     /// Adds what another chain counted.
     pub(crate) fn absorb(&mut self, numbers: &[f64]) {
+        self.others += numbers.get(8 * self.regions.len()).copied().unwrap_or(0.0);
         for (region, n) in self.regions.iter_mut().zip(numbers.chunks_exact(8)) {
             region.draws += n[0];
             region.framed += n[1];
@@ -145,6 +159,13 @@ impl FrameHealth {
     /// Adds another chain's counts.
     pub fn merge(&mut self, other: &Self) {
         self.absorb(&other.numbers());
+    }
+
+    /// The summed acceptance of moves in a searched frame, and of the others.
+    pub(crate) fn accepted(&self) -> [f64; 2] {
+        let first = &self.regions[..REGIONS.min(self.regions.len())];
+        let framed = first.iter().map(|region| region.framed_acceptance).sum();
+        [framed, self.others]
     }
 
     /// The regions in which frames do not work; empty when all is well.

@@ -1,11 +1,14 @@
 //! What a run directory says in numbers: every parameter's summary, what the run cost, and what to worry about.
 
+mod trust;
+
 use crate::diagnose::{MIN_DRAWS, Summary};
 use crate::error::Error;
 use crate::kernel::info::Info;
 use crate::store::RunDir;
 use crate::warmup::tuning::FrameKind;
 use serde::Serialize;
+use trust::Trust;
 
 /// The summary of a run, finished or not: what `towline summary --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -17,6 +20,9 @@ pub struct RunSummary {
     /// What a reader should worry about, each with what to do.
     #[serde(skip)]
     pub warnings: Vec<String>,
+    /// What a reader may want to know, and need not worry about.
+    #[serde(skip)]
+    pub remarks: Vec<String>,
 }
 
 /// One parameter's line.
@@ -112,12 +118,28 @@ impl RunSummary {
             }
         }
         let cost = RunCost::of(run)?;
-        let warnings = warnings(run, &parameters, &cost)?;
+        let mut warnings = warnings(run, &parameters, &cost)?;
+        let trust = match cost.draws < MIN_DRAWS {
+            true => Trust::default(),
+            false => Trust::of(run)?,
+        };
+        warnings.extend(trust.warnings);
         Ok(Self {
             parameters,
             run: cost,
             warnings,
+            remarks: trust.remarks,
         })
+    }
+
+    /// Whether the draws may be used, in words.
+    pub fn verdict(&self) -> String {
+        match self.warnings.len() {
+            0 => "The chains agree, and nothing that was checked speaks against using these draws."
+                .into(),
+            1 => "Read the warning before you use these draws.".into(),
+            count => format!("Read the {count} warnings before you use these draws."),
+        }
     }
 
     /// The least effective sample size of a bulk; NaN where none has an answer.
@@ -254,9 +276,6 @@ fn warnings(
     }
     for warning in run.warnings()? {
         all.push(format!("Chain {}: {}", warning.chain, warning.message));
-    }
-    if let Some(tuning) = &run.manifest().tuning {
-        all.extend(tuning.notes.iter().cloned());
     }
     Ok(all)
 }

@@ -91,17 +91,6 @@ pub(super) fn explore<T: Target>(
         spent += points.len();
         if let Some(fitted) = &fitted {
             explored.error = error(fitted, &points, &found);
-            if std::env::var_os("TOWLINE_TRACE").is_some() && common.index == 0 {
-                eprintln!(
-                    "TRACE visits {} batch {} error {:.3} {:?} c {:?} sd {:?}",
-                    visits.len(),
-                    points.len(),
-                    explored.error,
-                    fitted.quality(),
-                    fitted.centre(),
-                    fitted.factor().sds()
-                );
-            }
             good = if explored.error <= SMALL_ERROR {
                 good + 1
             } else {

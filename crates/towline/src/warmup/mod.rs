@@ -229,7 +229,10 @@ impl Warmup {
                 .unwrap_or_default()
                 .agree(self.cost, target.has_own_frame(), exchange)?;
         let (tuning, (x, y)) = first_tuning(found.as_ref(), prices, [x.len(), y.len()], exchange)?;
-        let tuning = first_decides(exchange, || tuning)?;
+        let mut tuning = first_decides(exchange, || tuning)?;
+        if starts.len() > 1 && starts.iter().all(|theirs| *theirs == starts[0]) {
+            tuning.remarks.push(ONE_START.into());
+        }
         let visits = found
             .as_mut()
             .map(|found| std::mem::take(&mut found.visits));
@@ -374,6 +377,10 @@ fn modes_of(visits: &[crate::kernel::state::Sighting]) -> Vec<Mode> {
     visits.iter().filter_map(mode).collect()
 }
 
+/// What is said where every chain was given the same start.
+const ONE_START: &str = "All chains were given the same start. Warm-up looked around from there and set them apart, but a mode \
+    behind a wide gap may not have been seen: where that is possible, give starts that are spread (the prior's draws, say).";
+
 /// A place (x, y).
 type Place = (Vec<f64>, Vec<f64>);
 
@@ -442,6 +449,7 @@ fn first_tuning(
         prices,
         trials: Vec::new(),
         notes: Vec::new(),
+        remarks: Vec::new(),
     };
     Ok((tuning, place))
 }
@@ -594,8 +602,8 @@ fn last_window<T: Target>(
             _ => [learned, framed, linear],
         };
     }
-    tuning
-        .notes
-        .extend(ailments.iter().map(ToString::to_string));
+    // Searches that fail are production's to report: draws are right all the same.
+    let shut = ailments.iter().filter(|a| a.kind == AilmentKind::Shut);
+    tuning.notes.extend(shut.map(ToString::to_string));
     Ok(())
 }

@@ -138,8 +138,8 @@ pub(super) fn choose<T: Target>(
     }
     if d > 0 {
         if winner.n == 1 && winner.frame == FrameKind::Linear {
-            tuning.notes.push(
-                "fast evaluations are not cheap enough here for dragging to pay: slow moves carry y along the linear frame without inner moves".into(),
+            tuning.remarks.push(
+                "Fast evaluations are not cheap enough here for dragging to pay: slow moves carry y along the linear frame without inner moves".into(),
             );
         }
         let price = inner::price_alone(walker, tuning, rng, exchange)?;
@@ -507,20 +507,7 @@ fn learned_proposal<T: Target>(
     let Some(surrogate) = walker.surrogate(tuning, exchange)? else {
         return Ok(());
     };
-    if std::env::var_os("TOWLINE_TRACE").is_some() {
-        for t in &tuning.trials {
-            eprintln!("TRACE {t:?}");
-        }
-        eprintln!(
-            "TRACE refit {:?} moves {}",
-            surrogate.quality(),
-            surrogate.moves()
-        );
-    }
     let trial = attempt(walker, tuning, &surrogate, steps, rng, exchange)?;
-    if std::env::var_os("TOWLINE_TRACE").is_some() {
-        eprintln!("TRACE attempt {trial:?}");
-    }
     let p = tuning.centre.len().max(1) as f64;
     let walk = winner.effective.min(WALK_CEILING / p) / winner.cost;
     if trial.worth() > LEARNED_MARGIN * walk {

@@ -46,8 +46,11 @@ pub struct Tuning {
     pub prices: Prices,
     /// What was tried, and what it was worth.
     pub trials: Vec<Trial>,
-    /// What a reader should know.
+    /// What a reader should worry about.
     pub notes: Vec<String>,
+    /// What a reader may want to know, and need not worry about.
+    #[serde(default)]
+    pub remarks: Vec<String>,
 }
 
 /// How to drag.

@@ -3,6 +3,7 @@
 mod choosing;
 mod efficiency;
 mod hostile;
+mod jumping;
 mod proposing;
 mod tails;
 
