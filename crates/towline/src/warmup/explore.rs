@@ -21,11 +21,13 @@ const HEAT: f64 = 3.0;
 pub(super) const LEARNED: Extent = Extent {
     heat: HEAT,
     reach: 1.0,
+    thorough: true,
 };
 /// While exploring, a fit is followed further than was seen: along an arm that bends, rays from the centre lead nowhere.
 const EXPLORING: Extent = Extent {
     heat: HEAT,
     reach: 1.4,
+    thorough: false,
 };
 /// Points of the first batches: a few, and more for every slow variable.
 const BATCH_BASE: usize = 8;

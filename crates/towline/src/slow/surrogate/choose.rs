@@ -3,7 +3,8 @@
 use super::jump::Jumps;
 use super::limits::{
     DEGREES, FOLDS, JUMP_MOST_SLOW, JUMPLESS_MOVES, LOOK_PLACES, LOOK_STARTS, MOST_COEFFICIENTS,
-    POINTS_PER_COEFFICIENT, PROCESS_FEWEST, RIDGES, TOLERANCE, TRIAL_STARTS, WORST_ERROR,
+    POINTS_PER_COEFFICIENT, PROCESS_FEWEST, RIDGES, ROUGH_STARTS, TOLERANCE, TRIAL_STARTS,
+    WORST_ERROR,
 };
 use super::polynomial::{NormalEquations, Polynomial, count};
 use super::process::{Hyper, Process};
@@ -30,25 +31,27 @@ pub(super) struct Choice {
 }
 
 /// The cheapest candidate that is about as good as the best.
-pub(super) fn choose(samples: &Samples) -> Option<Choice> {
+pub(super) fn choose(samples: &Samples, thorough: bool) -> Option<Choice> {
     let guard = Guard::new(samples);
+    let looks = if thorough { LOOK_STARTS } else { ROUGH_STARTS };
     let start = samples
         .inside()
         .map(|(_, sample)| sample)
         .max_by(|a, b| log_density_of(a).total_cmp(&log_density_of(b)))?;
     let tried: Vec<Tried> = candidates(samples, &guard)
         .into_iter()
-        .map(|candidate| try_out(candidate, samples, guard, &start.w))
+        .map(|candidate| try_out(candidate, samples, guard, &start.w, looks))
         .collect();
     let best = tried.iter().map(Tried::error).fold(f64::INFINITY, f64::min);
     let (factor, units) = TOLERANCE;
     let chosen = tried
         .into_iter()
         .find(|tried| tried.error() <= factor * best + units)?;
-    let mut trial = Trial::new(&chosen.shape, &start.w, TRIAL_STARTS, None);
+    let starts = if thorough { TRIAL_STARTS } else { LOOK_STARTS };
+    let mut trial = Trial::new(&chosen.shape, &start.w, starts, None);
     let (mut moves, mut memory) = trial.moves();
     let mut jumps = None;
-    if moves > JUMPLESS_MOVES && samples.dim <= JUMP_MOST_SLOW {
+    if thorough && moves > JUMPLESS_MOVES && samples.dim <= JUMP_MOST_SLOW {
         let mut draws = trial.draws.clone();
         for place in places(samples) {
             draws.extend(Trial::new(&chosen.shape, &place, LOOK_STARTS, None).draws);
@@ -115,14 +118,20 @@ impl Tried {
     }
 }
 
-fn try_out(candidate: Candidate, samples: &Samples, guard: Guard, start: &[f64]) -> Tried {
+fn try_out(
+    candidate: Candidate,
+    samples: &Samples,
+    guard: Guard,
+    start: &[f64],
+    looks: usize,
+) -> Tried {
     let cv_error = cv_error(&candidate, samples, &guard);
     let Candidate { kind, whole, folds } = candidate;
     let shape = Shape {
         correction: whole,
         guard,
     };
-    let draws = Trial::new(&shape, start, LOOK_STARTS, None).draws;
+    let draws = Trial::new(&shape, start, looks, None).draws;
     Tried {
         kind,
         cv_error,

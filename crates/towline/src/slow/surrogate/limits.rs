@@ -100,6 +100,9 @@ pub const TRIAL_STARTS: usize = 4000;
 /// Starts for a candidate that is only looked at.
 pub const LOOK_STARTS: usize = 600;
 
+/// The same while exploring.
+pub const ROUGH_STARTS: usize = 200;
+
 /// Moves before them, from the best point.
 pub const TRIAL_BURN: usize = 100;
 

@@ -109,6 +109,7 @@ impl Surrogate {
             Extent {
                 heat: 1.0,
                 reach: 1.0,
+                thorough: true,
             },
         )
     }
@@ -141,7 +142,7 @@ impl Surrogate {
         extent: Extent,
     ) -> Option<(Self, Vec<Vec<f64>>)> {
         let samples = Samples::new(visits, centre, factor, extent)?;
-        let choice = choose::choose(&samples)?;
+        let choice = choose::choose(&samples, extent.thorough)?;
         let fitted = Self {
             centre: centre.to_vec(),
             factor: factor.clone(),

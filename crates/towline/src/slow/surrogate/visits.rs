@@ -23,6 +23,8 @@ pub(crate) struct Extent {
     pub heat: f64,
     /// It is followed out to so many times the distance of what was seen: above one while exploring, which then goes there.
     pub reach: f64,
+    /// Whether it is to make proposals, whose chain is then tuned: while exploring, a rough look is enough.
+    pub thorough: bool,
 }
 
 /// One point that takes part in the fit.
@@ -62,7 +64,7 @@ impl Samples {
         visits: &[Visit],
         centre: &[f64],
         factor: &Factor,
-        Extent { heat, reach }: Extent,
+        Extent { heat, reach, .. }: Extent,
     ) -> Option<Self> {
         let dim = centre.len();
         if dim == 0 || factor.dim() != dim {
