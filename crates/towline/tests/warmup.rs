@@ -4,7 +4,8 @@
 mod common;
 
 use common::{SixByTen, sample};
-use towline::{Chain, Cost, Error, FastMove, FrameKind, ModelError, Rng, Target, Warmup};
+use towline::warmup::FrameKind;
+use towline::{Chain, Cost, Error, FastMove, ModelError, Rng, Target, Warmup};
 
 const WARMUP: Warmup = Warmup {
     slow_evaluations: None,

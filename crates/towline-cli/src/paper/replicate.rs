@@ -5,9 +5,9 @@ use super::published::Published;
 use super::result::Method;
 use crate::builtin::{Neal1, Neal2, NealMarginal, draw_x, draw_y, draw_z};
 use std::ops::ControlFlow;
+use towline::kernel::{Joint, Single};
 use towline::{
-    Chain, Drag, Draw, Error, Factor, FastMove, Info, Joint, Kernel, RandomWalk, Rng, Single,
-    SlowProposal, Target,
+    Chain, Drag, Draw, Error, Factor, FastMove, Info, Kernel, RandomWalk, Rng, SlowProposal, Target,
 };
 
 /// Iterations between two reports of progress: some milliseconds of work.

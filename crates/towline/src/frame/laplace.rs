@@ -399,8 +399,9 @@ impl<T: Target> Surface for Slope<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fast::CrankNicolson;
     use crate::testing::{Neal1, Neal2};
-    use crate::{Chain, CrankNicolson, Drag, FastMove, FrameRule, Rng, SlowProposal};
+    use crate::{Chain, Drag, FastMove, FrameRule, Rng, SlowProposal};
 
     fn rough(fast: usize) -> Linear {
         let root = Factor::diagonal(&vec![0.3; fast], "test").unwrap();

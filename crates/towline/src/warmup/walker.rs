@@ -154,7 +154,11 @@ impl<'a, T: Target> Walker<'a, T> {
     }
 
     /// A slow evaluation for what it tells of the marginal there: −∞ where there is no mass, nothing where there is no mode.
-    pub fn visit(&mut self, rule: &crate::frame::FrameRule, x: &[f64]) -> Result<Option<f64>, Error> {
+    pub fn visit(
+        &mut self,
+        rule: &crate::frame::FrameRule,
+        x: &[f64],
+    ) -> Result<Option<f64>, Error> {
         self.spent.slow_evaluations += 1;
         let before = self.visits.len();
         let massless = match prepare(self.target, x)? {
