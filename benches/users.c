@@ -1,6 +1,6 @@
 /* What users run, in plain C: a warmed-up kernel on the report's tests, for any number of fast variables.
  *
- * A mix of drags in the Laplace frame and in the linear one, then moves of y alone, with the settings that Towline's warm-up
+ * A mix of drags in the frame that warm-up chose (the mode with the local curvature, or with the learned one) and in the linear one, then moves of y alone, with the settings that Towline's warm-up
  * chose (read from a file that the benchmark writes). The same searches for modes by differences, the same moves, the same
  * acceptance: step for step the arithmetic of Towline's kernel, in one plain program without a library. What Towline has
  * beyond it and these targets never need (conditionals that are not concave, failures, frames of a target's own) is left out;
@@ -33,7 +33,7 @@ typedef struct {
 } Mixture;
 
 static struct {
-    int d, n_main, n_safe, extra, anchors;
+    int d, n_main, n_safe, extra, anchors, frame;
     double share_safe, step; /* of the safe drag; of the random walk in x */
     Mixture main, safe, alone;
     double x0, m0[MOST], slope[MOST], root[PACKED]; /* the linear frame */
@@ -59,6 +59,7 @@ static void read_settings(const char *name) {
     FILE *file = fopen(name, "r");
     if (!file) exit(3);
     const int d = set.d = (int)number(file);
+    set.frame = (int)number(file);
     set.n_main = (int)number(file);
     set.n_safe = (int)number(file);
     set.extra = (int)number(file);
@@ -143,8 +144,10 @@ static int cholesky(const double *m, double *rows) {
 
 /* ---- frames ---- */
 
+enum { LINEAR, LOCAL, LEARNED }; /* L: the linear frame's; found at the mode; that of the conditional's learned width */
+
 typedef struct {
-    int there, inverted;
+    int there, kind;
     double centre[MOST], lower[PACKED], upper[PACKED], log_det;
 } Frame;
 
@@ -154,13 +157,15 @@ typedef struct {
     Frame frame[2]; /* the Laplace frame and the linear one, where they were needed */
 } Place;
 
+static const double *root_of(const Frame *f) { return f->kind == LINEAR ? set.root : set.narrow; }
+
 static void to_y(const Frame *f, const double *z, double *y) {
     const int d = set.d;
-    if (f->inverted) {
+    if (f->kind == LOCAL) {
         const double *u = f->upper;
         for (int i = 0; i < d; u += d - i, i++) y[i] = dot(u, z + i, d - i);
     } else {
-        apply(set.root, z, y);
+        apply(root_of(f), z, y);
     }
     for (int i = 0; i < d; i++) y[i] += f->centre[i];
 }
@@ -169,12 +174,12 @@ static void to_z(const Frame *f, const double *y, double *z) {
     const int d = set.d;
     double v[MOST];
     for (int i = 0; i < d; i++) v[i] = y[i] - f->centre[i];
-    if (f->inverted) {
+    if (f->kind == LOCAL) {
         for (int i = 0; i < d; i++) z[i] = 0;
         for (int i = 0; i < d; i++)
             for (int k = 0; k <= i; k++) z[k] += f->lower[row(i) + k] * v[i];
     } else {
-        solve(set.root, v);
+        solve(root_of(f), v);
         memcpy(z, v, (size_t)d * sizeof *z);
     }
 }
@@ -357,7 +362,89 @@ static int newton(Search *s) {
     return 0;
 }
 
-/* The Laplace frame at a place. */
+/* Limited-memory BFGS with gradients by differences, the identity at its base. */
+enum { MEMORY = 10 };
+
+static int slope_at(Search *s, double *at, double h, double *slope) {
+    for (int k = 0; k < set.d; k++) {
+        const double here = at[k];
+        at[k] = here + h;
+        const double up = height(s, at);
+        at[k] = here - h;
+        const double down = height(s, at);
+        at[k] = here;
+        slope[k] = (up - down) / (2 * h);
+        if (!isfinite(slope[k])) return 0;
+    }
+    return 1;
+}
+
+static int lbfgs(Search *s) {
+    const int d = set.d;
+    double moved[MEMORY][MOST], turned[MEMORY][MOST], slope[MOST], next_slope[MOST], ahead[MOST], next[MOST], trial[MOST],
+        share[MEMORY];
+    int past = 0;
+    if (!slope_at(s, s->at, s->first, slope)) return 0;
+    for (int round = 0; round < 100; round++) {
+        memcpy(ahead, slope, (size_t)d * sizeof *ahead);
+        for (int i = past - 1; i >= 0; i--) {
+            share[i] = dot(moved[i], ahead, d) / dot(moved[i], turned[i], d);
+            for (int k = 0; k < d; k++) ahead[k] -= share[i] * turned[i][k];
+        }
+        for (int i = 0; i < past; i++) {
+            const double back = dot(turned[i], ahead, d) / dot(moved[i], turned[i], d);
+            for (int k = 0; k < d; k++) ahead[k] += (share[i] - back) * moved[i][k];
+        }
+        double promise = dot(ahead, slope, d);
+        if (promise <= 0) {
+            past = 0;
+            memcpy(ahead, slope, (size_t)d * sizeof *ahead);
+            promise = dot(ahead, slope, d);
+        }
+        if (promise < 1e-3 * d) return 1;
+        double t = 1, there = 0;
+        int found = 0;
+        for (int tries = 0; tries < 50 && !found; tries++) {
+            for (int k = 0; k < d; k++) next[k] = s->at[k] + t * ahead[k];
+            there = height(s, next);
+            const double gain = there - s->height;
+            if (gain > 1e-4 * t * promise) {
+                found = 1;
+                if (t == 1 && gain > 0.75 * promise)
+                    for (int more = 0; more < 60; more++) {
+                        t *= 2;
+                        for (int k = 0; k < d; k++) trial[k] = s->at[k] + t * ahead[k];
+                        const double further = height(s, trial);
+                        if (further <= there) break;
+                        memcpy(next, trial, (size_t)d * sizeof *next);
+                        there = further;
+                    }
+            } else {
+                const double top = 0.5 * t * t * promise / (t * promise - gain);
+                t = isfinite(top) ? fmin(fmax(top, 0.05 * t), 0.5 * t) : 0.1 * t;
+            }
+        }
+        if (!found) return promise < 0.1 * d;
+        if (!slope_at(s, next, s->first, next_slope)) return 0;
+        if (past == MEMORY) {
+            memmove(moved[0], moved[1], sizeof moved - sizeof moved[0]);
+            memmove(turned[0], turned[1], sizeof turned - sizeof turned[0]);
+            past--;
+        }
+        for (int k = 0; k < d; k++) {
+            moved[past][k] = next[k] - s->at[k];
+            turned[past][k] = slope[k] - next_slope[k];
+        }
+        const double both = dot(moved[past], turned[past], d);
+        if (both > 1e-10 * sqrt(dot(turned[past], turned[past], d)) * sqrt(dot(moved[past], moved[past], d))) past++;
+        memcpy(s->at, next, (size_t)d * sizeof *next);
+        memcpy(slope, next_slope, (size_t)d * sizeof *slope);
+        s->height = there;
+    }
+    return 0;
+}
+
+/* The frame at the mode of a place. */
 static void search(Place *p) {
     const int d = set.d;
     Frame *f = &p->frame[0];
@@ -385,15 +472,15 @@ static void search(Place *p) {
     }
     s.height = height(&s, s.at);
     f->there = 1;
-    f->inverted = newton(&s);
-    if (!f->inverted) {
+    f->log_det = 0;
+    f->kind = set.frame;
+    if (!(set.frame == LOCAL ? newton(&s) : lbfgs(&s))) {
         lost++;
-        linear_centre(p->x, f->centre);
-        f->log_det = 0;
-        return;
+        f->kind = LEARNED;
     }
     apply(set.narrow, s.at, f->centre);
     for (int k = 0; k < d; k++) f->centre[k] += centre[k];
+    if (f->kind == LEARNED) return;
     double *m = s.curvature;
     for (int i = 0; i < d; i++) solve_transposed(set.narrow, m + i * d);
     for (int i = 0; i < d; i++)
@@ -406,7 +493,6 @@ static void search(Place *p) {
     for (int i = 0; i < d; i++)
         for (int j = 0; j < i; j++) m[i * d + j] = m[j * d + i] = 0.5 * (m[i * d + j] + m[j * d + i]);
     if (!cholesky(m, f->lower)) lost++;
-    f->log_det = 0;
     double *u = f->upper;
     for (int i = 0; i < d; u += d - i, i++) {
         const double pivot = f->lower[row(i) + i];
@@ -425,7 +511,7 @@ static void place_frame(Place *p, int safe) {
         return;
     }
     f->there = 1;
-    f->inverted = 0;
+    f->kind = LINEAR;
     f->log_det = 0; /* both ends share it */
     linear_centre(p->x, f->centre);
 }
@@ -447,7 +533,7 @@ static inline Value value(const Density *q, const double *z) {
     double y[MOST], image[MOST];
     Value v = {0, 0};
     if (q->shared) {
-        apply(set.root, z, image);
+        apply(root_of(q->here), z, image);
         for (int k = 0; k < set.d; k++) y[k] = image[k] + q->here->centre[k];
         v.a = log_density(q->from, y);
         for (int k = 0; k < set.d; k++) y[k] = image[k] + q->there->centre[k];
@@ -578,7 +664,7 @@ static __attribute__((noinline)) void step(Chain *chain, Rng *r) {
     place_frame(&chain->at, safe);
     place_frame(&new, safe);
     const Frame *here = &chain->at.frame[safe], *there = &new.frame[safe];
-    Density q = {&chain->at.cache, &new.cache, here, there, 0, 0, !here->inverted && !there->inverted};
+    Density q = {&chain->at.cache, &new.cache, here, there, 0, 0, here->kind != LOCAL && here->kind == there->kind};
     to_z(here, chain->y, z);
     double y[MOST];
     to_y(there, z, y);

@@ -4,11 +4,10 @@ use std::error::Error;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+use towline::frame::Linear;
 use towline::run::{Run, Settings};
-use towline::{
-    Column, Cost, Factor, FastMove, FrameKind, Linear, Model, ModelError, Prices, Rng, Role,
-    Setting, Target, Tuning,
-};
+use towline::warmup::{FrameKind, Prices, Setting};
+use towline::{Column, Cost, Factor, FastMove, Model, ModelError, Rng, Role, Target, Tuning};
 
 const LATENTS: usize = 1000;
 const CHAINS: usize = 4;
@@ -100,7 +99,7 @@ fn tuning() -> Result<Tuning, towline::Error> {
     let setting = Setting {
         frame: FrameKind::Linear,
         n: 5,
-        inner: FastMove::CrankNicolson(towline::CrankNicolson::new(0.2)),
+        inner: FastMove::CrankNicolson(towline::fast::CrankNicolson::new(0.2)),
     };
     let ones = vec![1.0; LATENTS];
     let root = Factor::diagonal(&ones, "the frame")?;

@@ -8,7 +8,8 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use towline::diagnose::autocorrelation_time;
-use towline::{Chain, Cost, Draw, FrameKind, ModelError, Rng, Target, Tuning, Warmup};
+use towline::warmup::FrameKind;
+use towline::{Chain, Cost, Draw, ModelError, Rng, Target, Tuning, Warmup};
 
 const SLOW: Duration = Duration::from_millis(2);
 const FAST: Duration = Duration::from_micros(2);

@@ -5,11 +5,10 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
+use towline::frame::Linear;
 use towline::run::{Run, Settings};
-use towline::{
-    Chain, Column, Factor, FastMove, FrameKind, Linear, Model, ModelError, Prices, RandomWalk, Rng,
-    Role, Setting, Tuning,
-};
+use towline::warmup::{FrameKind, Prices, Setting};
+use towline::{Chain, Column, Factor, FastMove, Model, ModelError, RandomWalk, Rng, Role, Tuning};
 
 /// Intervals of the drag.
 const N: usize = 100;

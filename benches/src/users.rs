@@ -202,15 +202,20 @@ fn run_c(program: &Path, settings: &Path, seed: u64) -> Result<Timing, Box<dyn E
 /// The settings as the C program reads them.
 fn for_c(tuning: &Tuning, dim: usize) -> Result<String, Box<dyn Error>> {
     let tuning: Value = serde_json::to_value(tuning)?;
-    if tuning["main"]["frame"] != "Laplace" || tuning["safe"]["frame"] != "Linear" {
-        return Err(format!("no C for these frames: {}", tuning["main"]).into());
-    }
+    let frame = match (
+        tuning["main"]["frame"].as_str(),
+        tuning["safe"]["frame"].as_str(),
+    ) {
+        (Some("Laplace"), Some("Linear")) => 1,
+        (Some("Mode"), Some("Linear")) => 2,
+        _ => return Err(format!("no C for these frames: {}", tuning["main"]).into()),
+    };
     let mut text = String::new();
     let [_, walk, safe] = [0, 1, 2].map(|k| tuning["shares"][k].as_f64().unwrap_or(0.0));
     let step = tuning["scale"].as_f64().unwrap_or(0.0) * triangle(&tuning["slow"], 1)?[0];
     writeln!(
         text,
-        "{dim} {} {} {} {} {step}",
+        "{dim} {frame} {} {} {} {} {step}",
         tuning["main"]["n"],
         tuning["safe"]["n"],
         tuning["extra"],

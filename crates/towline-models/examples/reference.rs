@@ -7,9 +7,11 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::Instant;
 use towline::diagnose::{ess_bulk, mean, rhat, sd};
+use towline::fast::{CrankNicolson, Hmc};
+use towline::frame::{Curvature, Frame, Laplace, Linear};
 use towline::{
-    Chain, CrankNicolson, Curvature, Drag, Factor, FastMove, FastOnly, Frame, FrameRule, Hmc,
-    Kernel, Laplace, Linear, Model, Prior, Rng, Role, Scratch, SlowProposal, Target, Warmup,
+    Chain, Drag, Factor, FastMove, FastOnly, FrameRule, Kernel, Model, Prior, Rng, Role, Scratch,
+    SlowProposal, Target, Warmup,
 };
 use towline_models::{
     Builder, Covariance, Data, Distance, Family, Fixed, Grouping, LatentGaussian, Places, Process,

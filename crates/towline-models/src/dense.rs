@@ -12,7 +12,7 @@ use crate::triangle::Triangle;
 use crate::vector::wide;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::{Accum, MatMut, MatRef, Par};
-use towline::RootMap;
+use towline::linalg::RootMap;
 
 /// A Gaussian process as part of a model.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,7 +6,8 @@
 use crate::family::{Likelihood, Settled};
 use crate::vector::{inner, square};
 use std::sync::Arc;
-use towline::{OwnFrame, Root, RootMap};
+use towline::OwnFrame;
+use towline::linalg::{Root, RootMap};
 
 /// A linear predictor η = A y, and systems with H = I + AᵀWA.
 pub(crate) trait System {

@@ -14,7 +14,7 @@ use crate::vector::wide;
 use factor::{Pattern, SparseFactor};
 use std::collections::HashMap;
 use std::sync::Arc;
-use towline::RootMap;
+use towline::linalg::RootMap;
 
 /// Effects of groups: one or more columns of covariates whose coefficients differ from group to group.
 #[derive(Debug, Clone, PartialEq)]

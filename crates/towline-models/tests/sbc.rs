@@ -8,9 +8,10 @@
 //!
 //! `TOWLINE_LONG=1` runs many more replications.
 
+use towline::fast::CrankNicolson;
+use towline::frame::{Curvature, Laplace, Linear};
 use towline::{
-    Chain, CrankNicolson, Curvature, Drag, Factor, FastMove, FastOnly, FrameRule, Kernel, Laplace,
-    Linear, Model, Prior, Rng, SlowProposal,
+    Chain, Drag, Factor, FastMove, FastOnly, FrameRule, Kernel, Model, Prior, Rng, SlowProposal,
 };
 use towline_models::{
     Builder, Covariance, Data, Distance, Family, Fixed, Grouping, LatentGaussian, Places, Process,

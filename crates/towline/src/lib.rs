@@ -70,52 +70,44 @@
 
 #![deny(missing_docs)]
 
-mod chain;
+pub mod chain;
 pub mod diagnose;
 mod error;
 #[cfg(test)]
 mod exactness;
-mod fast;
-mod frame;
-mod kernel;
-mod linalg;
+pub mod fast;
+pub mod frame;
+pub mod kernel;
+pub mod linalg;
 mod model;
 mod optimise;
 pub mod posterior;
 mod prior;
 mod random;
-mod report;
+pub mod report;
 pub mod run;
-mod slow;
+pub mod slow;
 pub mod store;
 mod target;
 #[cfg(test)]
 mod testing;
-mod warmup;
+pub mod warmup;
 
-pub use chain::exchange::{Exchange, Solo};
-pub use chain::health::{Ailment, AilmentKind, FrameHealth};
-pub use chain::{Chain, Draw, Observer, Position, Snapshot};
+// Thirty names at most, those that most programs need; the rest is one module down.
+pub use chain::{Chain, Draw, Exchange, Snapshot};
 pub use error::{Error, ModelError};
-pub use fast::moves::{
-    Coordinate, CrankNicolson, EllipticalSlice, FastMove, Hmc, NestedDrag, RandomWalk, Slice,
-};
-pub use frame::anchors::Anchors;
-pub use frame::laplace::{Curvature, Laplace};
-pub use frame::{Frame, FrameRule, Linear};
-pub use kernel::info::Info;
-pub use kernel::{Drag, FastOnly, Joint, Kernel, Single};
-pub use linalg::{Factor, Root, RootMap};
+pub use fast::{FastMove, RandomWalk};
+pub use frame::FrameRule;
+pub use kernel::{Drag, FastOnly, Info, Kernel};
+pub use linalg::Factor;
 pub use model::{Column, Model, Role};
 pub use posterior::{Likelihood, Parameter, Posterior};
 pub use prior::Prior;
 pub use random::Rng;
-pub use report::{ParameterSummary, RunCost, RunSummary};
-pub use slow::proposal::SlowProposal;
-pub use slow::surrogate::{Kind, Quality, Surrogate, Visit};
+pub use report::RunSummary;
+pub use slow::SlowProposal;
 pub use target::{OwnFrame, Scratch, Target};
-pub use warmup::tuning::{FrameKind, Setting, Trial, Tuning};
-pub use warmup::{Cost, Prices, Warm, Warming, Warmup};
+pub use warmup::{Cost, Tuning, Warmup};
 
 /// README's examples, compiled and run with the others.
 #[cfg(doctest)]

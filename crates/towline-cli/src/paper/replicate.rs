@@ -7,10 +7,11 @@ use crate::builtin::{Neal1, Neal2, NealMarginal, draw_x, draw_y, draw_z};
 use anyhow::anyhow;
 use std::ops::ControlFlow;
 use std::thread;
+use towline::kernel::{Joint, Single};
 use towline::run::Together;
 use towline::{
-    Chain, Drag, Draw, Error, Factor, FastMove, Info, Joint, Kernel, Model, RandomWalk, Rng,
-    Single, SlowProposal, Target,
+    Chain, Drag, Draw, Error, Factor, FastMove, Info, Kernel, Model, RandomWalk, Rng, SlowProposal,
+    Target,
 };
 
 /// Iterations between two reports of progress: some milliseconds of work.

@@ -370,7 +370,7 @@ fn tuning(run: &RunDir) -> Vec<[String; 2]> {
         return Vec::new();
     };
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
-    let setting = |s: &towline::Setting| format!("{:?} frame, n = {}", s.frame, s.n);
+    let setting = |s: &towline::warmup::Setting| format!("{:?} frame, n = {}", s.frame, s.n);
     let mut rows = vec![
         ["main drag".into(), setting(&tuning.main)],
         ["drag that is always mixed in".into(), setting(&tuning.safe)],
@@ -405,7 +405,7 @@ fn trials(run: &RunDir) -> Vec<Trial> {
     let Some(tuning) = &run.manifest().tuning else {
         return Vec::new();
     };
-    let one = |t: &towline::Trial| Trial {
+    let one = |t: &towline::warmup::Trial| Trial {
         frame: format!("{:?}", t.frame),
         n: t.n,
         learned: t.learned_proposal,

@@ -2,7 +2,8 @@
 
 use super::{At, Cache, Latent, LatentGaussian};
 use crate::parameter::Kind;
-use towline::{Column, Frame, Model, ModelError, Rng, Role, Scratch, Target};
+use towline::frame::Frame;
+use towline::{Column, Model, ModelError, Rng, Role, Scratch, Target};
 
 /// How far from the middle chains begin, beside draws of the prior.
 const DISPERSION: f64 = 0.5;

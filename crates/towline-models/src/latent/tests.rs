@@ -3,7 +3,8 @@
 use super::*;
 use crate::triangle::Triangle;
 use crate::{Builder, Covariance, Data, Distance, Grouping, Places, Process, Shape, Value};
-use towline::{Model, Prior, Rng, Root};
+use towline::linalg::Root;
+use towline::{Model, Prior, Rng};
 
 const FAMILIES: [Family; 8] = [
     Family::BernoulliLogit,

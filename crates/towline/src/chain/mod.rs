@@ -3,7 +3,9 @@
 pub(crate) mod exchange;
 pub(crate) mod health;
 
-use crate::chain::health::FrameHealth;
+pub use exchange::{Exchange, Solo};
+pub use health::{Ailment, AilmentKind, FrameHealth};
+
 use crate::error::Error;
 use crate::fast::nested::refine;
 use crate::kernel::Kernel;

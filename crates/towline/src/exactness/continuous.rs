@@ -1,11 +1,12 @@
 //! An asymmetric target with real variables, exact draws and known means.
 
+use crate::Factor;
 use crate::error::ModelError;
 use crate::frame::Frame;
+use crate::frame::Linear;
 use crate::linalg::Root;
 use crate::random::Rng;
 use crate::target::{Scratch, Target};
-use crate::{Factor, Linear};
 use std::sync::Arc;
 
 /// x > 0 a mixture of two log-normals; y₁ = m(x) + s(x) g with a skewed g of mean 0; y₂, y₃ … normal

@@ -7,8 +7,9 @@ use super::reference::{Defect, Memory, Reference, identity};
 use super::space::{Choices, Space};
 use super::zscores::largest_z;
 use crate::frame::Frame;
+use crate::frame::Linear;
 use crate::linalg::Root;
-use crate::{Drag, Factor, FrameRule, Linear, SlowProposal};
+use crate::{Drag, Factor, FrameRule, SlowProposal};
 use std::sync::Arc;
 
 /// The frame at each x.

@@ -3,10 +3,9 @@
 use super::lattice::Lattice;
 use super::moves::{sheared, walk};
 use super::space::Choices;
-use crate::{
-    CrankNicolson, Drag, EllipticalSlice, Factor, FastMove, FastOnly, FrameRule, Kernel, Linear,
-    SlowProposal,
-};
+use crate::fast::{CrankNicolson, EllipticalSlice};
+use crate::frame::Linear;
+use crate::{Drag, Factor, FastMove, FastOnly, FrameRule, Kernel, SlowProposal};
 
 /// A centre that moves by whole numbers, so that the lattice of y stays the lattice of y.
 fn linear(slope: &[f64], root: Factor) -> FrameRule {

@@ -3,7 +3,8 @@
 use super::lattice::Lattice;
 use super::moves::{sheared, walk};
 use super::space::Choices;
-use crate::{Drag, Factor, FastMove, FastOnly, Joint, Kernel, Single, SlowProposal};
+use crate::kernel::{Joint, Single};
+use crate::{Drag, Factor, FastMove, FastOnly, Kernel, SlowProposal};
 
 fn small() -> Lattice {
     Lattice::new(&[(0, 4)], &[(-1, 4)])

@@ -5,11 +5,12 @@
 
 use super::moves::walk;
 use super::space::{Choices, Space};
+use crate::fast::CrankNicolson;
 use crate::fast::ledger::Buffers;
+use crate::frame::{Curvature, Laplace, Linear};
 use crate::kernel::state::{State, Workspace, prepare};
 use crate::{
-    CrankNicolson, Curvature, Drag, Factor, FastMove, FastOnly, FrameRule, Info, Kernel, Laplace,
-    Linear, ModelError, SlowProposal, Target,
+    Drag, Factor, FastMove, FastOnly, FrameRule, Info, Kernel, ModelError, SlowProposal, Target,
 };
 
 /// Skewed, with a centre and a width that depend on x, and cut off where its shape says.

@@ -2,10 +2,8 @@
 
 use super::lattice::Lattice;
 use super::space::Choices;
-use crate::{
-    Coordinate, CrankNicolson, Drag, EllipticalSlice, Factor, FastMove, FastOnly, Hmc, Kernel,
-    NestedDrag, RandomWalk, Slice, SlowProposal,
-};
+use crate::fast::{Coordinate, CrankNicolson, EllipticalSlice, Hmc, NestedDrag, Slice};
+use crate::{Drag, Factor, FastMove, FastOnly, Kernel, RandomWalk, SlowProposal};
 
 /// A move, what stands for its random numbers, and the longest drag that can be enumerated.
 struct Case {

@@ -12,11 +12,13 @@ use crate::fast::density::{FastDensity, Nested, Spread, Way};
 use crate::fast::ends::Ends;
 use crate::fast::path;
 use crate::fast::step::{Move, Point, Storage, Tally, Work};
+use crate::fast::{Hmc, NestedDrag, Slice};
 use crate::frame::Frame;
+use crate::frame::{Curvature, Laplace, Linear};
 use crate::kernel::state::{State, Workspace, prepare};
 use crate::{
-    Chain, Curvature, Drag, Factor, FastMove, FastOnly, FrameRule, Hmc, Info, Kernel, Laplace,
-    Linear, ModelError, NestedDrag, RandomWalk, Rng, Scratch, Slice, SlowProposal, Target,
+    Chain, Drag, Factor, FastMove, FastOnly, FrameRule, Info, Kernel, ModelError, RandomWalk, Rng,
+    Scratch, SlowProposal, Target,
 };
 use std::cell::Cell;
 

@@ -115,7 +115,7 @@ fn frame_seeing(x: &[f64], y: &[f64]) -> Frame {
     let unit = crate::Factor::diagonal(&vec![1.0; y.len()], "test").unwrap();
     Frame::Affine {
         centre: vec![shift; y.len()],
-        root: crate::Root::Lower(std::sync::Arc::new(unit)),
+        root: crate::linalg::Root::Lower(std::sync::Arc::new(unit)),
     }
 }
 

@@ -2,11 +2,13 @@
 
 use super::continuous::{NAMES, Skewed};
 use super::moves::walk;
+use crate::fast::{Coordinate, CrankNicolson, EllipticalSlice, Hmc, Slice};
+use crate::frame::{Curvature, Laplace};
 use crate::kernel::state::{State, Workspace};
+use crate::kernel::{Joint, Single};
 use crate::random::Rng;
 use crate::{
-    Coordinate, CrankNicolson, Curvature, Drag, EllipticalSlice, Factor, FastMove, FastOnly,
-    FrameRule, Hmc, Joint, Kernel, Laplace, RandomWalk, Single, Slice, SlowProposal, Target,
+    Drag, Factor, FastMove, FastOnly, FrameRule, Kernel, RandomWalk, SlowProposal, Target,
 };
 
 /// The largest z-score: some 1400 are looked at in all, of which one beyond 4.5 is expected in a hundred

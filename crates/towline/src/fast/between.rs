@@ -43,6 +43,7 @@ impl<'a, T: Target, const FRAMED: bool> Between<'a, T, FRAMED> {
     }
 
     /// The proposed end alone, at z: what is needed at the start, where the current end is known.
+    #[cfg(test)]
     pub fn value_at_proposed_end(&mut self, z: &[f64]) -> f64 {
         self.ledger.spent.fast += 1;
         self.to.log_density_at_start(z, self.buffers)

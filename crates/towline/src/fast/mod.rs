@@ -13,3 +13,7 @@ pub(crate) mod moves;
 pub(crate) mod nested;
 pub(crate) mod path;
 pub(crate) mod step;
+
+pub use moves::{
+    Coordinate, CrankNicolson, EllipticalSlice, FastMove, Hmc, NestedDrag, RandomWalk, Slice,
+};

@@ -150,14 +150,22 @@ impl Anchors {
         w.copy_from_slice(x);
         metric.solve(w);
         // The first of the nearest; in a list of their own, since a search begins with this at every slow proposal.
-        let (mut nearest, mut least) = (None, f64::INFINITY);
-        for (k, place) in self.places.chunks_exact(w.len().max(1)).enumerate() {
-            let distance = squared_distance(place, w);
+        let (mut nearest, mut least) = (usize::MAX, f64::INFINITY);
+        let mut look = |k: usize, distance: f64| {
             if distance < least {
-                (nearest, least) = (Some(k), distance);
+                (nearest, least) = (k, distance);
+            }
+        };
+        if let [w] = *w {
+            for (k, place) in self.places.iter().enumerate() {
+                look(k, (place - w) * (place - w));
+            }
+        } else {
+            for (k, place) in self.places.chunks_exact(w.len().max(1)).enumerate() {
+                look(k, squared_distance(place, w));
             }
         }
-        if let Some(anchor) = nearest.and_then(|k| self.points.get(k)) {
+        if let Some(anchor) = self.points.get(nearest) {
             for (m, by) in centre.iter_mut().zip(&anchor.offset) {
                 *m += by;
             }

@@ -4,6 +4,7 @@ use super::anchors::Anchors;
 use super::linear::Linear;
 use super::map::Frame;
 use crate::error::Error;
+use crate::linalg::packed::{copy, fit};
 use crate::linalg::{Factor, Root, hashed, symmetrise, transpose};
 use crate::optimise::lbfgs::ascend;
 use crate::optimise::newton::{Newton, STEP};
@@ -167,7 +168,7 @@ impl Laplace {
             let linear = self.start_at(&room.centre);
             return own(target, cache, linear, scratch);
         }
-        room.y.resize(dim, 0.0);
+        fit(&mut room.y, dim);
         let mut slope = Slope {
             target,
             cache,
@@ -177,10 +178,10 @@ impl Laplace {
             y: &mut room.y,
             evaluations: 0,
         };
-        room.ones.clear();
-        room.ones.resize(dim, FIRST_STEP);
-        room.origin.clear();
-        room.origin.resize(dim, 0.0);
+        if room.ones.len() != dim {
+            room.ones = vec![FIRST_STEP; dim];
+            room.origin = vec![0.0; dim];
+        }
         let (newton, origin) = (&mut room.newton, &room.origin[..]);
         let found = match self.curvature {
             Curvature::Local => {
@@ -189,8 +190,7 @@ impl Laplace {
                     .and_then(|height| {
                         slope.centre_at(newton.at());
                         let rows = &mut room.rows;
-                        rows.clear();
-                        rows.extend_from_slice(newton.curvature());
+                        copy(rows, newton.curvature());
                         self.local(height, slope.y, rows, used)
                     })
             }
@@ -257,8 +257,7 @@ impl Laplace {
         if !Arc::get_mut(&mut inverse)?.refill(rows, dim) {
             return None;
         }
-        centre.clear();
-        centre.extend_from_slice(y);
+        copy(&mut centre, y);
         let frame = Frame::Affine {
             centre,
             root: Root::Inverted(inverse),
@@ -399,8 +398,9 @@ impl<T: Target> Surface for Slope<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fast::CrankNicolson;
     use crate::testing::{Neal1, Neal2};
-    use crate::{Chain, CrankNicolson, Drag, FastMove, FrameRule, Rng, SlowProposal};
+    use crate::{Chain, Drag, FastMove, FrameRule, Rng, SlowProposal};
 
     fn rough(fast: usize) -> Linear {
         let root = Factor::diagonal(&vec![0.3; fast], "test").unwrap();

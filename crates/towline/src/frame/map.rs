@@ -66,6 +66,7 @@ impl Frame {
     }
 
     /// z from y. (`spare` is working space.)
+    #[inline]
     pub fn to_z(&self, y: &[f64], z: &mut [f64], spare: &mut [f64]) {
         match self {
             Self::Identity => z.copy_from_slice(y),

@@ -9,11 +9,12 @@ pub(crate) mod laplace;
 mod linear;
 mod map;
 
+pub use anchors::Anchors;
+pub use laplace::{Curvature, Laplace};
 pub use linear::Linear;
 pub use map::Frame;
 
 use crate::error::Error;
-use laplace::{Curvature, Laplace};
 use serde::{Deserialize, Serialize};
 
 /// How a frame is had at each x: a deterministic function of x alone.

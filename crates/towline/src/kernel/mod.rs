@@ -11,11 +11,11 @@ pub(crate) mod state;
 pub use baseline::{Joint, Single};
 pub use drag::Drag;
 pub use fast_only::FastOnly;
+pub use info::Info;
 pub(crate) use passage::Proposed;
 
 use crate::error::Error;
 use crate::frame::FrameRule;
-use crate::kernel::info::Info;
 use crate::kernel::state::{State, Workspace};
 use crate::random::Rng;
 use crate::slow::proposal::SlowProposal;

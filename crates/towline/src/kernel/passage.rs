@@ -165,10 +165,10 @@ impl<'a, T: Target> Passage<'a, T> {
 
     /// The log densities at `work.z`, of which that at x is known.
     fn start(&self, known: f64, work: &mut Workspace, info: &mut Info) -> Result<Ends, Error> {
-        let mut between =
-            Between::<T, true>::new(self.end(self.from), self.end(self.to), &mut work.buffers);
-        let to = between.value_at_proposed_end(&work.z);
-        info.fast_evaluations += between.finish()?.spent.fast;
+        let mut end = self.end(self.to);
+        let to = end.log_density_at_start(&work.z, &mut work.buffers);
+        end.check()?;
+        info.fast_evaluations += 1;
         Ok(Ends { from: known, to })
     }
 

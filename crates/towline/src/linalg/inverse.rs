@@ -1,7 +1,7 @@
 //! The inverse transpose of a lower triangle, computed once: the root of a covariance whose precision is known.
 
 use super::dot;
-use super::packed::{cholesky, row};
+use super::packed::{cholesky, fit, row};
 
 /// L = R⁻ᵀ, upper triangular, where R Rᵀ is a precision matrix.
 ///
@@ -24,8 +24,12 @@ impl Inverse {
             return false;
         }
         self.dim = dim;
-        self.upper.clear();
-        self.upper.resize(row(dim), 0.0);
+        fit(&mut self.upper, row(dim));
+        if dim == 1 {
+            self.upper[0] = 1.0 / self.lower[0];
+            self.log_det = -self.lower[0].ln();
+            return true;
+        }
         self.log_det = 0.0;
         for i in 0..dim {
             let pivot = self.lower[row(i) + i];
@@ -53,6 +57,10 @@ impl Inverse {
     /// out = L z.
     #[inline]
     pub(crate) fn apply(&self, z: &[f64], out: &mut [f64]) {
+        if let ([value], [upper], [z]) = (&mut *out, &self.upper[..], z) {
+            *value = upper * z;
+            return;
+        }
         let mut rest = &self.upper[..];
         for (i, value) in out.iter_mut().enumerate() {
             let (row, below) = rest.split_at(z.len() - i);
@@ -62,7 +70,12 @@ impl Inverse {
     }
 
     /// out = L⁻¹ v = Rᵀ v.
+    #[inline]
     pub(crate) fn solve(&self, v: &[f64], out: &mut [f64]) {
+        if let ([value], [lower], [v]) = (&mut *out, &self.lower[..], v) {
+            *value = lower * v;
+            return;
+        }
         out.fill(0.0);
         for i in 0..out.len() {
             for (k, entry) in self.lower[row(i)..=row(i) + i].iter().enumerate() {

@@ -8,8 +8,37 @@ pub(crate) fn row(i: usize) -> usize {
     i * (i + 1) / 2
 }
 
+/// Makes a list this long, with whatever is in it: cheaper than filling it with zeros where it has that length already.
+#[inline]
+pub(crate) fn fit(list: &mut Vec<f64>, len: usize) {
+    if list.len() != len {
+        list.clear();
+        list.resize(len, 0.0);
+    }
+}
+
+/// Copies, number by number: a call of the system's copy costs more than a few numbers do.
+#[inline]
+pub(crate) fn copy(to: &mut Vec<f64>, from: &[f64]) {
+    fit(to, from.len());
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = *from;
+    }
+}
+
 /// The Cholesky factor of a symmetric matrix, packed into `rows`; where it is none, the pivot that says so.
 pub(crate) fn cholesky(matrix: &[f64], dim: usize, rows: &mut Vec<f64>) -> Result<(), usize> {
+    if dim == 1 {
+        // Most searches are along one variable, and this is then a square root.
+        fit(rows, 1);
+        let rest = matrix[0];
+        rows[0] = rest.sqrt();
+        return if rest > 0.0 && rest.is_finite() {
+            Ok(())
+        } else {
+            Err(0)
+        };
+    }
     for i in 0..dim {
         for j in 0..i {
             let (a, b) = (matrix[i * dim + j], matrix[j * dim + i]);
@@ -18,8 +47,7 @@ pub(crate) fn cholesky(matrix: &[f64], dim: usize, rows: &mut Vec<f64>) -> Resul
             }
         }
     }
-    rows.clear();
-    rows.resize(row(dim), 0.0);
+    fit(rows, row(dim));
     for i in 0..dim {
         let (above, below) = rows.split_at_mut(row(i));
         for j in 0..i {

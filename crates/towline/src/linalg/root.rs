@@ -42,6 +42,7 @@ impl PartialEq for Root {
 
 impl Root {
     /// out = L z.
+    #[inline]
     pub fn apply(&self, z: &[f64], out: &mut [f64]) {
         match self {
             Self::Lower(factor) => factor.apply(z, out),
@@ -51,6 +52,7 @@ impl Root {
     }
 
     /// out = L⁻¹ v; `v` is spoilt.
+    #[inline]
     pub(crate) fn solve(&self, v: &mut [f64], out: &mut [f64]) {
         match self {
             Self::Lower(factor) => {

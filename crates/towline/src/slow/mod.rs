@@ -2,3 +2,6 @@
 
 pub(crate) mod proposal;
 pub(crate) mod surrogate;
+
+pub use proposal::SlowProposal;
+pub use surrogate::{Kind, Quality, Surrogate, Visit};

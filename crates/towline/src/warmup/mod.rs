@@ -33,11 +33,11 @@ use crate::linalg::Factor;
 use crate::random::Rng;
 use crate::slow::surrogate::Visit;
 use crate::target::Target;
-use crate::warmup::tuning::{FrameKind, Setting, Tuning};
 use moments::{Moments, shrunk};
 pub use prices::Prices;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+pub use tuning::{FrameKind, Setting, Trial, Tuning};
 use walker::Walker;
 
 /// What a slow evaluation costs beside a fast one.

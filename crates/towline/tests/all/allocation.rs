@@ -5,11 +5,12 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use towline::fast::{Coordinate, CrankNicolson, EllipticalSlice, Hmc, Slice};
+use towline::frame::Linear;
 use towline::posterior::two_stages;
 use towline::{
-    Chain, Coordinate, CrankNicolson, Drag, EllipticalSlice, Factor, FastMove, FastOnly, FrameRule,
-    Hmc, Linear, ModelError, Parameter, Posterior, RandomWalk, Rng, Scratch, Slice, SlowProposal,
-    Target,
+    Chain, Drag, Factor, FastMove, FastOnly, FrameRule, ModelError, Parameter, Posterior,
+    RandomWalk, Rng, Scratch, SlowProposal, Target,
 };
 
 struct Counting;

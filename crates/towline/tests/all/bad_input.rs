@@ -1,9 +1,12 @@
 //! Bad input is refused with a typed error that names what was wrong; nothing panics.
 
 use std::ops::ControlFlow;
+use towline::fast::{Coordinate, CrankNicolson, Hmc, Slice};
+use towline::frame::Linear;
+use towline::kernel::{Joint, Single};
 use towline::{
-    Chain, Coordinate, CrankNicolson, Drag, Draw, Error, Factor, FastMove, FastOnly, FrameRule,
-    Hmc, Joint, Kernel, Linear, ModelError, RandomWalk, Rng, Single, Slice, SlowProposal, Target,
+    Chain, Drag, Draw, Error, Factor, FastMove, FastOnly, FrameRule, Kernel, ModelError,
+    RandomWalk, Rng, SlowProposal, Target,
 };
 
 /// A Gaussian that answers something else at some points.
@@ -289,7 +292,7 @@ fn a_density_that_is_no_number_ends_the_chain_with_the_point() {
             inner(FastMove::Coordinate(Coordinate::new(vec![1.0; 2]))),
             inner(FastMove::Slice(Slice::new(vec![1.0; 2]))),
             inner(FastMove::CrankNicolson(CrankNicolson::new(0.5))),
-            inner(FastMove::EllipticalSlice(towline::EllipticalSlice)),
+            inner(FastMove::EllipticalSlice(towline::fast::EllipticalSlice)),
             FastOnly::new(walk(2), 3).into(),
             Joint::new(unit(3)).into(),
             Single::new(vec![1.0], vec![1.0; 2]).into(),

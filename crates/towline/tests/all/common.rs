@@ -7,7 +7,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::ops::ControlFlow;
 use towline::diagnose::{mcse_mean, mean, pooled_autocorrelation_time};
 use towline::run::Together;
-use towline::{Chain, Draw, Info, Kernel, ModelError, Rng, Target, Tuning, Warm, Warmup};
+use towline::warmup::Warm;
+use towline::{Chain, Draw, Info, Kernel, ModelError, Rng, Target, Tuning, Warmup};
 
 /// What one fast variable looks like around its centre.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -221,7 +222,7 @@ pub struct Sampled {
     pub xs: Vec<Vec<Vec<f64>>>,
     pub warm: Vec<Warm>,
     pub totals: Info,
-    pub health: Option<towline::FrameHealth>,
+    pub health: Option<towline::chain::FrameHealth>,
 }
 
 impl Sampled {

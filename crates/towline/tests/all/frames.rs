@@ -1,7 +1,8 @@
 //! Framed drags on targets that move under them: exact, and close to the marginal ideal.
 
 use crate::common::{Moving, Sampled, Shape, marginal_ideal, sample};
-use towline::{AilmentKind, Cost, ModelError, Target, Tuning, Warmup};
+use towline::chain::AilmentKind;
+use towline::{Cost, ModelError, Target, Tuning, Warmup};
 
 const WARMUP: Warmup = Warmup {
     slow_evaluations: None,
@@ -157,9 +158,9 @@ impl Target for HalfWrong {
 fn a_frame_that_fails_on_one_side_is_caught_by_the_report() {
     // The frame that a careless user would insist on, with a share of linear drags as always.
     let insist = |tuning: &mut Tuning| {
-        tuning.main.frame = towline::FrameKind::Laplace;
+        tuning.main.frame = towline::warmup::FrameKind::Laplace;
         tuning.main.n = 1;
-        tuning.safe.frame = towline::FrameKind::Linear;
+        tuning.safe.frame = towline::warmup::FrameKind::Linear;
         tuning.shares = [0.0, 0.8, 0.2];
     };
     let sampled = sample(
@@ -173,7 +174,7 @@ fn a_frame_that_fails_on_one_side_is_caught_by_the_report() {
     for ailment in &ailments {
         println!("{ailment}");
     }
-    let shut = |a: &towline::Ailment| a.kind == AilmentKind::Shut;
+    let shut = |a: &towline::chain::Ailment| a.kind == AilmentKind::Shut;
     assert!(
         ailments.iter().any(|a| shut(a) && a.range.0 > 0.3),
         "{ailments:?}"
@@ -203,7 +204,8 @@ fn warm_up_by_itself_does_not_trust_a_frame_that_fails_on_one_side() {
         ];
         println!("z = {z:?}, {:.1}", sampled.autocorrelation_time(0));
         assert!(z.iter().all(|z| z.abs() < 4.0), "{z:?}");
-        let linear = tuning.main.frame == towline::FrameKind::Linear || tuning.shares[2] > 0.5;
+        let linear =
+            tuning.main.frame == towline::warmup::FrameKind::Linear || tuning.shares[2] > 0.5;
         assert!(linear, "{:?} {:?}", tuning.main, tuning.shares);
     }
 }

@@ -2,7 +2,8 @@
 //! Laplace's estimate of the marginal misses.
 
 use std::sync::Arc;
-use towline::{Chain, Cost, ModelError, OwnFrame, Rng, Root, RootMap, Scratch, Target, Warmup};
+use towline::linalg::{Root, RootMap};
+use towline::{Chain, Cost, ModelError, OwnFrame, Rng, Scratch, Target, Warmup};
 
 const GROUPS: usize = 20_000;
 const LOG_RATE: f64 = 0.2;

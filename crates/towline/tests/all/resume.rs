@@ -1,10 +1,12 @@
 //! A chain that was interrupted goes on to the same bits; observers stop it; streams are independent.
 
 use std::ops::ControlFlow;
+use towline::fast::{Coordinate, CrankNicolson, EllipticalSlice, Hmc, Slice};
+use towline::frame::Linear;
+use towline::kernel::{Joint, Single};
 use towline::{
-    Chain, Coordinate, CrankNicolson, Drag, Draw, EllipticalSlice, Error, Factor, FastMove,
-    FastOnly, FrameRule, Hmc, Joint, Kernel, Linear, ModelError, RandomWalk, Rng, Scratch, Single,
-    Slice, SlowProposal, Snapshot, Target,
+    Chain, Drag, Draw, Error, Factor, FastMove, FastOnly, FrameRule, Kernel, ModelError,
+    RandomWalk, Rng, Scratch, SlowProposal, Snapshot, Target,
 };
 
 /// One slow and two fast variables, nothing symmetric.

@@ -2,7 +2,8 @@
 //! models that leave it little to work with.
 
 use crate::common::{SixByTen, sample};
-use towline::{Chain, Cost, Error, FastMove, FrameKind, ModelError, Rng, Target, Warmup};
+use towline::warmup::FrameKind;
+use towline::{Chain, Cost, Error, FastMove, ModelError, Rng, Target, Warmup};
 
 const WARMUP: Warmup = Warmup {
     slow_evaluations: None,

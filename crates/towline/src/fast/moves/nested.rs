@@ -26,7 +26,8 @@ use serde::{Deserialize, Serialize};
 /// Acceptances are counted for its own proposals, not for the moves inside.
 ///
 /// ```
-/// use towline::{Factor, FastMove, NestedDrag, RandomWalk};
+/// use towline::{Factor, FastMove, RandomWalk};
+/// use towline::fast::NestedDrag;
 /// // One medium variable, two fast ones.
 /// let inner = RandomWalk::new(Factor::diagonal(&[0.2, 0.2], "the fast steps")?);
 /// let medium = Factor::diagonal(&[1.0], "the medium step")?;

@@ -2,7 +2,7 @@
 
 use super::here::Here;
 use crate::linalg::dot;
-use crate::linalg::packed::{cholesky, solve, solve_transposed};
+use crate::linalg::packed::{cholesky, copy, solve, solve_transposed};
 
 /// A direction curved less than this (in the learned scale) is flat: the learned scale stands.
 pub(super) const FLAT: f64 = 1e-6;
@@ -31,13 +31,13 @@ impl Ascent {
         if cholesky(&here.curvature, dim, &mut self.rows).is_ok() {
             let flat = (0..dim).any(|k| here.curvature[k * dim + k] < FLAT);
             if !flat {
-                self.step.clone_from(&here.gradient);
+                copy(&mut self.step, &here.gradient);
                 solve(&self.rows, &mut self.step);
                 solve_transposed(&self.rows, &mut self.step);
                 self.decrement = dot(&here.gradient, &self.step);
                 if self.decrement.is_finite() {
                     self.concave = true;
-                    self.curvature.clone_from(&here.curvature);
+                    copy(&mut self.curvature, &here.curvature);
                     self.upward = None;
                     return;
                 }

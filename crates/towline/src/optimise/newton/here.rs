@@ -2,7 +2,7 @@
 
 use super::ascent::{Ascent, FLAT};
 use crate::linalg::dot;
-use crate::linalg::packed::cholesky;
+use crate::linalg::packed::{cholesky, copy, fit};
 use crate::optimise::surface::{Surface, clean};
 
 /// From a top looked at twice: steps of so many widths up the slope that is left.
@@ -29,12 +29,6 @@ pub(super) struct Here {
     rows: Vec<f64>,
 }
 
-/// Makes a list this long, of zeros.
-fn blank(list: &mut Vec<f64>, len: usize) {
-    list.clear();
-    list.resize(len, 0.0);
-}
-
 impl Here {
     /// Begins a search here, with these difference steps.
     pub fn begin(&mut self, start: &[f64], steps: &[f64]) {
@@ -44,11 +38,10 @@ impl Here {
             (&mut self.steps, steps),
             (&mut self.first_steps, steps),
         ] {
-            list.clear();
-            list.extend_from_slice(numbers);
+            copy(list, numbers);
         }
-        blank(&mut self.gradient, dim);
-        blank(&mut self.curvature, dim * dim);
+        fit(&mut self.gradient, dim);
+        fit(&mut self.curvature, dim * dim);
         self.unseen.clear();
     }
 
@@ -59,8 +52,8 @@ impl Here {
         self.unseen.clear();
         let mut probe = std::mem::take(&mut self.probe);
         let mut beside = std::mem::take(&mut self.beside);
-        probe.clone_from(&self.at);
-        beside.iter_mut().for_each(|list| blank(list, dim));
+        copy(&mut probe, &self.at);
+        beside.iter_mut().for_each(|list| fit(list, dim));
         let seen = self.look_around(surface, mixed, &mut probe, &mut beside);
         (self.probe, self.beside) = (probe, beside);
         seen
@@ -250,8 +243,10 @@ impl Here {
     pub fn advance(&mut self, surface: &mut impl Surface, ascent: &Ascent) -> Option<f64> {
         // here + t · step, into a list that is there.
         let go = |t: f64, here: &[f64], to: &mut Vec<f64>| {
-            to.clear();
-            to.extend(here.iter().zip(&ascent.step).map(|(u, p)| u + t * p));
+            fit(to, here.len());
+            for ((to, u), p) in to.iter_mut().zip(here).zip(&ascent.step) {
+                *to = u + t * p;
+            }
         };
         let (mut t, mut wall) = (1.0, false);
         for _ in 0..60 {

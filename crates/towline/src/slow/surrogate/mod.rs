@@ -38,7 +38,8 @@ use wander::Wander;
 /// depend on what was learned.
 ///
 /// ```
-/// use towline::{Factor, Surrogate, Visit};
+/// use towline::Factor;
+/// use towline::slow::{Surrogate, Visit};
 /// // A skewed density of one variable, visited on a grid.
 /// let log_marginal = |x: f64| 3.0 * x - 3.0 * x.exp();
 /// let visits: Vec<Visit> = (0..80)
