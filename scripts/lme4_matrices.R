@@ -93,7 +93,33 @@ entries <- sapply(formulas, function(f) {
   sprintf('{"formula":%s,\n"names":%s,\n"x":%s,\n"terms":%s}', text(f), list_of(text(plain(colnames(x)))),
           list_of(columns), list_of(terms))
 })
+# New rows, inside and beyond the fitted ones: R's own "safe prediction" (predvars of lm's terms).
+new <- data.frame(x = c(-2.5, -0.61, 0.123, 0.9, 1.9), z = c(-3, -1, 0.5, 1.75, 4), w = c(0.7, 1.9, 2.5, 3.3, 6),
+                  a = factor(c("w", "u", "v", "w", "u")), n = c(10, 1, 2, 3, 1))
+write.csv(new, file.path(folder, "new.csv"), row.names = FALSE, quote = FALSE)
+for_new <- c(
+  "y ~ poly(x, 3)",
+  "y ~ poly(x, 2, raw = TRUE)",
+  "y ~ ns(x, df = 3)",
+  "y ~ ns(x, knots = c(-0.4, 0.3), Boundary.knots = c(-0.8, 0.9))",
+  "y ~ bs(x, df = 5)",
+  "y ~ bs(z, knots = c(-0.3, 0.4), degree = 2)",
+  "y ~ a*poly(x, 2)",
+  "y ~ C(a, contr.sum)*scale(w)",
+  "y ~ C(factor(n), contr.poly)",
+  "y ~ relevel(factor(n), 3) + log(w, 2)",
+  "y ~ scale(x):ns(z, 2)"
+)
+new_entries <- sapply(for_new, function(f) {
+  # As predict.lm does it.
+  fit <- lm(as.formula(f), data = table)
+  terms <- delete.response(terms(fit))
+  frame <- suppressWarnings(model.frame(terms, new, xlev = fit$xlevels))
+  x <- model.matrix(terms, frame, contrasts.arg = fit$contrasts)
+  sprintf('{"formula":%s,\n"x":%s}', text(f), list_of(apply(x, 2, function(column) list_of(number(column)))))
+})
 about <- sprintf("model matrices by lme4 %s and splines of %s; scripts/lme4_matrices.R makes them",
                  packageVersion("lme4"), R.version.string)
-writeLines(sprintf('{"about":%s,\n"models":[\n%s\n]}', text(about), paste(entries, collapse = ",\n")),
+writeLines(sprintf('{"about":%s,\n"models":[\n%s\n],\n"new":[\n%s\n]}', text(about), paste(entries, collapse = ",\n"),
+                   paste(new_entries, collapse = ",\n")),
            file.path(folder, "matrices.json"))

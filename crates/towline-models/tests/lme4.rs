@@ -5,7 +5,7 @@
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use towline_models::{ModelFile, Resolved, Table};
 
 /// Of numbers of size one: rounding, and no more.
@@ -61,20 +61,48 @@ fn our_z(resolved: &Resolved) -> Columns {
     columns
 }
 
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/lme4")
+}
+
+fn reference() -> Json {
+    let text = fs::read_to_string(folder().join("matrices.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+fn resolve(formula: &str) -> Resolved {
+    let file =
+        format!("family = \"gaussian\"\nformula = '{formula}'\n[data]\nfile = \"table.csv\"\n");
+    let file = ModelFile::parse("m.toml", &file).unwrap();
+    let table = Table::read(&folder().join("table.csv")).unwrap();
+    Resolved::new(&file, &table).unwrap_or_else(|e| panic!("{formula}: {e}"))
+}
+
+#[test]
+fn new_rows_are_coded_as_r_codes_them_inside_and_beyond_the_data() {
+    let reference = reference();
+    let new = Table::read(&folder().join("new.csv")).unwrap();
+    let cases = reference["new"].as_array().unwrap();
+    assert!(cases.len() >= 10);
+    for case in cases {
+        let formula = case["formula"].as_str().unwrap();
+        let ours = resolve(formula).rows(&new).unwrap().0.fixed;
+        let theirs = case["x"].as_array().unwrap();
+        assert_eq!(ours.len(), theirs.len(), "{formula}");
+        for (k, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
+            assert_same(ours, &numbers(theirs), &format!("{formula}: column {k}"));
+        }
+    }
+}
+
 #[test]
 fn model_matrices_are_those_of_lme4() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/lme4");
-    let table = Table::read(&folder.join("table.csv")).unwrap();
-    let text = fs::read_to_string(folder.join("matrices.json")).unwrap();
-    let reference: Json = serde_json::from_str(&text).unwrap();
+    let reference = reference();
     let models = reference["models"].as_array().unwrap();
     assert!(models.len() >= 30, "{}", models.len());
     for model in models {
         let formula = model["formula"].as_str().unwrap();
-        let file =
-            format!("family = \"gaussian\"\nformula = '{formula}'\n[data]\nfile = \"table.csv\"\n");
-        let file = ModelFile::parse("m.toml", &file).unwrap();
-        let resolved = Resolved::new(&file, &table).unwrap_or_else(|e| panic!("{formula}: {e}"));
+        let resolved = resolve(formula);
         let fixed = &resolved.parts.fixed;
         // contr.treatment with a base is the one coding whose columns R calls by number, not by level.
         if !formula.contains("base") {
