@@ -5,9 +5,8 @@ mod density;
 mod page;
 
 use crate::runs;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -66,7 +65,7 @@ pub fn write(dir: &Path, out: &Path, params: &[String]) -> Result<()> {
     let names = runs::choose(&run, params)?;
     let data = data::Data::of(&run, names.as_deref())?;
     let html = page::render(&data)?;
-    fs::write(out, html).with_context(|| format!("cannot write {}", out.display()))
+    runs::write_beside(out, html.as_bytes())
 }
 
 /// Opens the page as the desktop would; where that fails the path has been printed anyway.

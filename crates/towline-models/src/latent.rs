@@ -66,6 +66,19 @@ pub struct Cache {
     pub(crate) at: At,
 }
 
+impl Cache {
+    /// The family's own parameter: a Gaussian's standard deviation, a negative binomial's size; else 1.
+    pub fn parameter(&self) -> f64 {
+        self.settled.value
+    }
+
+    /// The log prior of x and y, without the constant of y's.
+    #[cfg(test)]
+    pub(crate) fn log_prior(&self, y: &[f64]) -> f64 {
+        self.base - 0.5 * square(y)
+    }
+}
+
 /// The part of it that η needs.
 #[derive(Debug, Clone)]
 pub(crate) enum At {
@@ -127,7 +140,7 @@ impl LatentGaussian {
         }
     }
 
-    fn spare(&self) -> usize {
+    pub(crate) fn spare(&self) -> usize {
         match &self.latent {
             Latent::Dense(dense) => dense.batch_spare(1),
             Latent::Sparse(sparse) => {

@@ -1,14 +1,30 @@
 //! GetDist's text files: `root_N.txt` with weight, −log posterior and parameters, `.paramnames`, `.ranges`.
 
+use super::names::unique;
 use anyhow::Result;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use towline::Role;
 use towline::store::RunDir;
 
-/// Writes the files whose names begin with `root`.
+/// Writes the files whose names begin with `root`, in place of earlier ones once all are written.
 pub fn write(run: &RunDir, root: &Path) -> Result<()> {
+    let parent = match root.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let beside = tempfile::tempdir_in(parent)?;
+    let name = root.file_name().unwrap_or_default();
+    fill(run, &beside.path().join(name))?;
+    for file in fs::read_dir(beside.path())? {
+        let file = file?;
+        fs::rename(file.path(), parent.join(file.file_name()))?;
+    }
+    Ok(())
+}
+
+fn fill(run: &RunDir, root: &Path) -> Result<()> {
     let columns = &run.manifest().columns;
     let named = |ending: &str| {
         let mut name = root.as_os_str().to_owned();
@@ -17,8 +33,8 @@ pub fn write(run: &RunDir, root: &Path) -> Result<()> {
     };
     let mut names = BufWriter::new(File::create(named(".paramnames"))?);
     let mut ranges = BufWriter::new(File::create(named(".ranges"))?);
-    for column in columns {
-        let name = plain(&column.name);
+    let all: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+    for (column, name) in columns.iter().zip(unique(&all, plain)) {
         let star = if column.role == Role::Derived {
             "*"
         } else {
@@ -85,7 +101,32 @@ fn plain(name: &str) -> String {
     joined.trim_end_matches('*').to_owned()
 }
 
-/// A name that LaTeX can set.
+/// A name that LaTeX can set: GetDist puts labels between dollar signs.
 fn typeset(name: &str) -> String {
-    name.replace('_', r"\_")
+    let mut out = String::new();
+    for c in name.chars() {
+        match c {
+            '_' | '%' | '$' | '#' | '&' | '{' | '}' => {
+                out.push('\\');
+                out.push(c);
+            }
+            '\\' => out.push_str(r"\backslash "),
+            '^' => out.push_str(r"\hat{\ }"),
+            '~' => out.push_str(r"\sim "),
+            ' ' => out.push_str(r"\ "),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_escaped_for_latex() {
+        assert_eq!(typeset("a_b%{c}$"), r"a\_b\%\{c\}\$");
+        assert_eq!(typeset(r"x\y^2 z"), r"x\backslash y\hat{\ }2\ z");
+    }
 }

@@ -76,6 +76,7 @@ fn process(place_of: bool) -> Process {
         },
         Covariance::Nugget {
             sd: positive("tau"),
+            inputs: vec![],
         },
     ]);
     let axis = |step: f64| wave(step)[..count].to_vec();
@@ -283,6 +284,7 @@ fn a_model_that_can_be_written_both_ways_is_the_same_both_ways() {
             ..Process::new(
                 Covariance::Nugget {
                     sd: positive("sd_day"),
+                    inputs: vec![],
                 },
                 Places::new(vec![vec![0.0; 5]]),
             )

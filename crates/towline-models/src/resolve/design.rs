@@ -69,6 +69,7 @@ impl Design {
             rows: table.rows(),
             fixed: self.fixed.values(table)?,
             offset,
+            trials: self.response.trials_of(table, &mut notes)?,
             places: Places {
                 len: if self.inputs.is_empty() {
                     0
@@ -84,7 +85,12 @@ impl Design {
             ..New::default()
         };
         for design in &self.groups {
-            let group = design.factor.codes(table)?;
+            // Rows have no names that another table could share: every new row is a group of its own.
+            let group = if design.factor.name == "row()" {
+                vec![None; table.rows()]
+            } else {
+                design.factor.codes(table)?
+            };
             let unknown = group.iter().filter(|group| group.is_none()).count();
             if unknown > 0 {
                 notes.push(format!(
@@ -92,11 +98,26 @@ impl Design {
                     design.factor.name
                 ));
             }
+            new.newcomers.push(if design.factor.name == "row()" {
+                Vec::new()
+            } else {
+                newcomers(&design.factor.values(table)?)
+            });
             new.groups.push(group);
             new.columns.push(design.effects.values(table)?);
         }
         Ok((new, notes))
     }
+}
+
+/// The same number for rows of the same name, which new groups have in common.
+fn newcomers(names: &[String]) -> Vec<usize> {
+    let mut seen = std::collections::HashMap::new();
+    let mut number = |name| {
+        let next = seen.len();
+        *seen.entry(name).or_insert(next)
+    };
+    names.iter().map(&mut number).collect()
 }
 
 /// Values that must all be above zero.

@@ -1,6 +1,6 @@
 //! Draws on disk: rows of little-endian doubles, all of one width, only ever appended.
 
-use super::file::failed;
+use super::file::{failed, refuse_link};
 use crate::error::Error;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -25,6 +25,7 @@ impl Rows {
     /// # Errors
     /// Where it holds fewer, or cannot be written.
     pub fn open(path: &Path, width: usize, rows: u64) -> Result<Self, Error> {
+        refuse_link(path)?;
         let open = || -> std::io::Result<(File, u64)> {
             let file = OpenOptions::new()
                 .read(true)
@@ -128,6 +129,30 @@ impl Draws {
             width,
             rows: if width == 0 { 0 } else { rows },
         })
+    }
+
+    /// The first rows, which a checkpoint counts; what follows them is nobody's.
+    ///
+    /// # Errors
+    /// Where there are fewer.
+    pub(super) fn counted(mut self, rows: u64) -> Result<Self, Error> {
+        if (self.rows as u64) < rows && self.width > 0 {
+            return Err(Error::Damaged {
+                problem: format!(
+                    "it holds {} rows, and {rows} were stored; put back the file that belongs here",
+                    self.rows
+                ),
+                path: self.path,
+            });
+        }
+        self.rows = self.rows.min(usize::try_from(rows).unwrap_or(usize::MAX));
+        Ok(self)
+    }
+
+    /// At most so many rows.
+    pub(super) fn at_most(mut self, rows: u64) -> Self {
+        self.rows = self.rows.min(usize::try_from(rows).unwrap_or(usize::MAX));
+        self
     }
 
     /// How many rows there are.
