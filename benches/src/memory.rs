@@ -115,6 +115,12 @@ fn tuning() -> Result<Tuning, towline::Error> {
         shares: [0.0, 1.0, 0.0],
         surrogate: None,
         extra: 1,
+        alone: None,
+        prices: Prices {
+            slow: 1000.0,
+            nested: None,
+            measured: None,
+        },
         trials: Vec::new(),
         notes: Vec::new(),
     })

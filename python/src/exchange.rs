@@ -14,6 +14,10 @@ impl Exchange for Lent<'_> {
         self.0.chains()
     }
 
+    fn chain(&self) -> usize {
+        self.0.chain()
+    }
+
     fn gather(&mut self, mine: &[f64]) -> Result<Vec<Vec<f64>>, Error> {
         let member = &mut *self.0;
         Python::attach(|py| py.detach(|| member.gather(mine)))
@@ -31,11 +35,17 @@ pub struct Through {
     pub object: Py<PyAny>,
     /// How many chains there are.
     pub chains: usize,
+    /// Which of them this is.
+    pub chain: usize,
 }
 
 impl Exchange for Through {
     fn chains(&self) -> usize {
         self.chains
+    }
+
+    fn chain(&self) -> usize {
+        self.chain
     }
 
     fn gather(&mut self, mine: &[f64]) -> Result<Vec<Vec<f64>>, Error> {

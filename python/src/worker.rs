@@ -88,6 +88,7 @@ pub fn run_chain(
     let mut exchange = Through {
         object: exchange,
         chains,
+        chain,
     };
     let (tell, mut told) = mpsc::channel();
     let (working, runnable) = (Arc::clone(&job), Arc::clone(&target.runnable));

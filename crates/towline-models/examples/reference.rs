@@ -291,9 +291,7 @@ fn time(model: &LatentGaussian, x: &[f64]) -> Any<()> {
     let own = model
         .own_frame(&cache, &vec![0.0; model.fast_dim()], &mut scratch)
         .ok_or("no frame")?;
-    let Frame::Affine { centre, root } = &own.frame else {
-        return Err("no frame".into());
-    };
+    let (centre, root) = (&own.centre, &own.root);
     let near: Vec<f64> = x.iter().map(|v| v + 0.1).collect();
     let there = model.prepare(&near)?.ok_or("no mass")?;
     let again = model
@@ -362,9 +360,7 @@ fn top(model: &LatentGaussian) -> Any<(Vec<f64>, Vec<f64>, Vec<f64>)> {
         let Some(own) = model.own_frame(&cache, centre, &mut scratch) else {
             return f64::NEG_INFINITY;
         };
-        if let Frame::Affine { centre: c, .. } = own.frame {
-            *centre = c;
-        }
+        *centre = own.centre;
         own.log_marginal
     };
     let mut best = height(&x, &mut centre);
@@ -472,7 +468,11 @@ fn main() -> Any<()> {
                 .ok_or("no frame")?;
             let z: Vec<f64> = centre.iter().map(|_| rng.normal()).collect();
             let mut y = centre.clone();
-            own.frame.to_y(&z, &mut y);
+            Frame::Affine {
+                centre: own.centre,
+                root: own.root,
+            }
+            .to_y(&z, &mut y);
             (Kernel::Cycle(vec![drag.into(), fast.into()]), x, y)
         };
         warm_seconds += from.elapsed().as_secs_f64();

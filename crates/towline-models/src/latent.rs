@@ -13,7 +13,7 @@ use crate::newton::{self, System};
 use crate::parameter::{Slow, Source};
 use crate::sparse::{Sparse, SparseAt, SparseSystem};
 use crate::vector::square;
-use towline::{Frame, ModelError, OwnFrame, Scratch, Target};
+use towline::{ModelError, OwnFrame, Scratch, Target};
 
 /// How many prior draws tell where the middle of the prior is.
 const MIDDLE: usize = 101;
@@ -180,7 +180,7 @@ impl LatentGaussian {
         };
         let zero = vec![0.0; self.fast_dim()];
         let own = self.own_frame(&cache, &zero, &mut Scratch::default());
-        if let Some(Frame::Affine { centre, .. }) = own.map(|own| own.frame) {
+        if let Some(OwnFrame { centre, .. }) = own {
             self.reference = Some(with_system!(self, cache, system => system.natural(&centre)));
         }
     }

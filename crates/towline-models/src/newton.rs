@@ -6,7 +6,7 @@
 use crate::family::{Likelihood, Settled};
 use crate::vector::{inner, square};
 use std::sync::Arc;
-use towline::{Frame, OwnFrame, Root, RootMap};
+use towline::{OwnFrame, Root, RootMap};
 
 /// A linear predictor η = A y, and systems with H = I + AᵀWA.
 pub(crate) trait System {
@@ -214,12 +214,9 @@ pub(crate) fn frame<S: System>(
     let root = system.root(&weights)?;
     evaluations += 2;
     let log_marginal = value + root.log_det();
-    let frame = Frame::Affine {
+    Some(OwnFrame {
         centre: y,
         root: Root::Own(Arc::new(root)),
-    };
-    Some(OwnFrame {
-        frame,
         log_marginal,
         evaluations,
     })

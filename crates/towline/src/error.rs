@@ -103,6 +103,20 @@ pub enum Error {
         /// What is wrong with it, and what to write instead.
         reason: String,
     },
+    /// Two chains of a run are not at the same point of their warm-up.
+    #[error(
+        "chain {chain} is at stage, round and line {mine:?} of its warm-up and chain {other} at {theirs:?}: their models or programs differ. Run all chains with the same program, model and data"
+    )]
+    OutOfStep {
+        /// The chain that saw it.
+        chain: usize,
+        /// The other.
+        other: usize,
+        /// Where the one is.
+        mine: Vec<f64>,
+        /// Where the other is.
+        theirs: Vec<f64>,
+    },
     /// Another chain of the run has ended, so that nothing more can be learned together.
     #[error("another chain of the run ended: {0}")]
     Exchange(String),

@@ -65,76 +65,57 @@
 //! ```
 //!
 //! To follow the path of one number, read the files in this order: `target` (what a user writes),
-//! `density` (what a move sees of it), `frame`, `moves`, `path`, `kernel::crossing`, `kernel::drag`, `chain`.
+//! `frame`, `fast::density` (what a move sees of it), `fast::moves`, `fast::path`, `kernel::crossing`, `kernel::drag`,
+//! `chain`.
 
 #![deny(missing_docs)]
 
-mod anchors;
-mod ascend;
-mod bundle;
 mod chain;
-mod choice;
-mod climb;
-mod corners;
-mod density;
 pub mod diagnose;
-#[cfg(test)]
-mod enumerate;
 mod error;
 #[cfg(test)]
 mod exactness;
-mod exchange;
-mod factor;
+mod fast;
 mod frame;
-mod health;
-mod info;
 mod kernel;
-mod laplace;
+mod linalg;
 mod model;
-mod moves;
-mod path;
+mod optimise;
 pub mod posterior;
 mod prior;
-mod proposal;
-mod refine;
-mod rng;
+mod random;
+mod report;
 pub mod run;
-mod state;
+mod slow;
 pub mod store;
-mod summary;
-mod surrogate;
 mod target;
 #[cfg(test)]
 mod testing;
-mod threaded;
-mod tuning;
 mod warmup;
-mod ziggurat;
 
-pub use anchors::Anchors;
+pub use chain::exchange::{Exchange, Solo};
+pub use chain::health::{Ailment, AilmentKind, FrameHealth};
 pub use chain::{Chain, Draw, Observer, Position, Snapshot};
 pub use error::{Error, ModelError};
-pub use exchange::{Exchange, Solo};
-pub use factor::Factor;
-pub use frame::{Frame, FrameRule, Linear, Root, RootMap};
-pub use health::{Ailment, AilmentKind, FrameHealth};
-pub use info::Info;
-pub use kernel::{AveragedDrag, Drag, FastOnly, Joint, Kernel, Single};
-pub use laplace::{Curvature, Laplace};
-pub use model::{Column, Model, Role};
-pub use moves::{
+pub use fast::moves::{
     Coordinate, CrankNicolson, EllipticalSlice, FastMove, Hmc, NestedDrag, RandomWalk, Slice,
 };
+pub use frame::anchors::Anchors;
+pub use frame::laplace::{Curvature, Laplace};
+pub use frame::{Frame, FrameRule, Linear};
+pub use kernel::info::Info;
+pub use kernel::{Drag, FastOnly, Joint, Kernel, Single};
+pub use linalg::{Factor, Root, RootMap};
+pub use model::{Column, Model, Role};
 pub use posterior::{Likelihood, Parameter, Posterior};
 pub use prior::Prior;
-pub use proposal::SlowProposal;
-pub use rng::Rng;
-pub use summary::{ParameterSummary, RunCost, RunSummary};
-pub use surrogate::{Kind, Quality, Surrogate, Visit};
+pub use random::Rng;
+pub use report::{ParameterSummary, RunCost, RunSummary};
+pub use slow::proposal::SlowProposal;
+pub use slow::surrogate::{Kind, Quality, Surrogate, Visit};
 pub use target::{OwnFrame, Scratch, Target};
-pub use threaded::Threaded;
-pub use tuning::{FrameKind, Setting, Trial, Tuning};
-pub use warmup::{Cost, Warm, Warming, Warmup};
+pub use warmup::tuning::{FrameKind, Setting, Trial, Tuning};
+pub use warmup::{Cost, Prices, Warm, Warming, Warmup};
 
 /// README's examples, compiled and run with the others.
 #[cfg(doctest)]

@@ -1,7 +1,7 @@
 //! What a run needs to know of a target beyond its density: names, what to report, where to begin.
 
 use crate::error::ModelError;
-use crate::rng::Rng;
+use crate::random::Rng;
 use crate::target::Target;
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! What the user writes: a density in two stages, one slow and one fast.
 
 use crate::error::ModelError;
-use crate::frame::Frame;
+use crate::linalg::Root;
 
 /// Working memory that the engine keeps for a target, so that a fast evaluation need not allocate.
 ///
@@ -37,8 +37,10 @@ impl Scratch {
 /// A frame that a target found by itself at some x: see [`Target::own_frame`].
 #[derive(Debug, Clone)]
 pub struct OwnFrame {
-    /// The map between y and z.
-    pub frame: Frame,
+    /// The centre m.
+    pub centre: Vec<f64>,
+    /// The root L.
+    pub root: Root,
     /// ℓ(x, m) + ln|det L|: Laplace's estimate of the log marginal of x, up to a constant.
     pub log_marginal: f64,
     /// What it cost, in fast evaluations.

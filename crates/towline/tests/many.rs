@@ -2,9 +2,7 @@
 //! Laplace's estimate of the marginal misses.
 
 use std::sync::Arc;
-use towline::{
-    Chain, Cost, Frame, ModelError, OwnFrame, Rng, Root, RootMap, Scratch, Target, Warmup,
-};
+use towline::{Chain, Cost, ModelError, OwnFrame, Rng, Root, RootMap, Scratch, Target, Warmup};
 
 const GROUPS: usize = 20_000;
 const LOG_RATE: f64 = 0.2;
@@ -155,10 +153,8 @@ impl Target for Groups {
         let root = Widths(self.counts.iter().map(|k| of(k).1).collect());
         let log_marginal = self.log_density(cache, &centre) + root.log_det();
         Some(OwnFrame {
-            frame: Frame::Affine {
-                centre,
-                root: Root::Own(Arc::new(root)),
-            },
+            centre,
+            root: Root::Own(Arc::new(root)),
             log_marginal,
             evaluations: 2,
         })

@@ -1,8 +1,9 @@
 //! An asymmetric target with real variables, exact draws and known means.
 
 use crate::error::ModelError;
-use crate::frame::{Frame, Root};
-use crate::rng::Rng;
+use crate::frame::Frame;
+use crate::linalg::Root;
+use crate::random::Rng;
 use crate::target::{Scratch, Target};
 use crate::{Factor, Linear};
 use std::sync::Arc;

@@ -6,7 +6,8 @@ use super::moves::walk;
 use super::reference::{Defect, Memory, Reference, identity};
 use super::space::{Choices, Space};
 use super::zscores::largest_z;
-use crate::frame::{Frame, Root};
+use crate::frame::Frame;
+use crate::linalg::Root;
 use crate::{Drag, Factor, FrameRule, Linear, SlowProposal};
 use std::sync::Arc;
 

@@ -3,10 +3,13 @@
 use super::continuous::Skewed;
 use super::moves::walk;
 use super::reference::{Defect, Memory, Reference, identity};
-use crate::density::{Between, Buffers, End, Ends, FastDensity};
+use crate::fast::between::Between;
+use crate::fast::density::FastDensity;
+use crate::fast::ends::Ends;
+use crate::fast::ledger::Buffers;
 use crate::frame::Frame;
-use crate::rng::Rng;
-use crate::state::{State, Workspace, prepare};
+use crate::kernel::state::{State, Workspace, prepare};
+use crate::random::Rng;
 use crate::{Drag, Factor, Info, SlowProposal, Target};
 
 /// A production step and the path it took (recorded by the reference, which draws the same numbers).
@@ -116,9 +119,16 @@ fn the_interpolation_gives_the_same_bits_when_the_ends_are_exchanged() {
         let (b, _) = target.draw(&mut rng);
         let a = prepare(&target, &a).unwrap().unwrap();
         let b = prepare(&target, &b).unwrap().unwrap();
-        let end = |slow| End::new(&target, slow, &Frame::Identity);
-        let mut forth = Between::<_, false>::new(end(&a), end(&b), &mut buffers);
-        let mut back = Between::<_, false>::new(end(&b), end(&a), &mut others);
+        let mut forth = Between::<_, false>::new(
+            a.end(&target, &Frame::Identity),
+            b.end(&target, &Frame::Identity),
+            &mut buffers,
+        );
+        let mut back = Between::<_, false>::new(
+            b.end(&target, &Frame::Identity),
+            a.end(&target, &Frame::Identity),
+            &mut others,
+        );
         for _ in 0..50 {
             let n = 1 + rng.index(1000);
             let i = rng.index(n + 1);

@@ -5,8 +5,8 @@
 
 use super::moves::walk;
 use super::space::{Choices, Space};
-use crate::density::Buffers;
-use crate::state::{State, Workspace, prepare};
+use crate::fast::ledger::Buffers;
+use crate::kernel::state::{State, Workspace, prepare};
 use crate::{
     CrankNicolson, Curvature, Drag, Factor, FastMove, FastOnly, FrameRule, Info, Kernel, Laplace,
     Linear, ModelError, SlowProposal, Target,

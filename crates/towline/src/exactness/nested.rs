@@ -5,15 +5,18 @@ use super::lattice::Lattice;
 use super::moves::{sheared, walk};
 use super::space::{Choices, Matrix, Space};
 use super::zscores::assert_exact;
-use crate::density::{Between, Conditional, End, Ends, FastDensity, Spread, Way};
 use crate::error::Error;
+use crate::fast::between::Between;
+use crate::fast::conditional::Conditional;
+use crate::fast::density::{FastDensity, Nested, Spread, Way};
+use crate::fast::ends::Ends;
+use crate::fast::path;
+use crate::fast::step::{Coordinates, Move, Point, Tally, Work};
 use crate::frame::Frame;
-use crate::moves::{Coordinates, Metropolis, Move, Point, Tally, Work};
-use crate::path;
-use crate::state::{State, Workspace, prepare};
+use crate::kernel::state::{State, Workspace, prepare};
 use crate::{
-    AveragedDrag, Chain, Curvature, Drag, Factor, FastMove, FastOnly, FrameRule, Hmc, Info, Kernel,
-    Laplace, Linear, ModelError, NestedDrag, RandomWalk, Rng, Scratch, Slice, SlowProposal, Target,
+    Chain, Curvature, Drag, Factor, FastMove, FastOnly, FrameRule, Hmc, Info, Kernel, Laplace,
+    Linear, ModelError, NestedDrag, RandomWalk, Rng, Scratch, Slice, SlowProposal, Target,
 };
 use std::cell::Cell;
 
@@ -189,8 +192,6 @@ fn nested_drags_combine_with_other_moves() {
         let name = format!("drag by {name}");
         prove(&name, small, &[1], &drag(2, inner).into());
     }
-    let averaged = AveragedDrag::new(2, drag(2, nested())).unwrap().into();
-    prove("averaged drag", small, &[1], &averaged);
     // Two steps, since what one kernel keeps is met by the next.
     let cycle = |second: Kernel| Kernel::Cycle(vec![drag(2, nested()).into(), second]);
     let space = with_blocks(small().space(), &[1]);
@@ -333,8 +334,8 @@ fn matrix_of(space: &Space<Lattice>, inner: &impl Move, dragged: bool) -> Matrix
             let Some(proposed) = propose(target, state, work, rng) else {
                 return;
             };
-            let from = End::new(target, &state.slow, &Frame::Identity);
-            let to = End::new(target, &proposed, &Frame::Identity);
+            let from = state.slow.end(target, &Frame::Identity);
+            let to = proposed.end(target, &Frame::Identity);
             let mut between = Between::<_, false>::new(from, to, &mut work.buffers);
             let value = Ends {
                 from: state.log_density,
@@ -349,7 +350,7 @@ fn matrix_of(space: &Space<Lattice>, inner: &impl Move, dragged: bool) -> Matrix
                 state.y = z;
             }
         } else {
-            let end = End::new(target, &state.slow, &Frame::Identity);
+            let end = state.slow.end(target, &Frame::Identity);
             let mut density = Conditional::new(end, &mut work.buffers);
             let mut point = Point {
                 at: &mut z,
@@ -369,7 +370,7 @@ fn propose(
     state: &State<<Lattice as Target>::Cache>,
     work: &mut Workspace,
     rng: &mut Rng,
-) -> Option<crate::state::Slow<<Lattice as Target>::Cache>> {
+) -> Option<crate::kernel::state::Slow<<Lattice as Target>::Cache>> {
     slow().propose(&state.slow.x, &mut work.x, rng);
     prepare(target, &work.x).unwrap()
 }
@@ -444,7 +445,6 @@ fn continuous_cases() -> Vec<(&'static str, Kernel)> {
                 ]))
                 .into(),
                 FastOnly::new(inner(), 1).into(),
-                AveragedDrag::new(3, dragged(inner())).unwrap().into(),
             ]),
         ),
     ]
@@ -517,31 +517,21 @@ fn nothing_slower_is_computed_than_what_changed() {
     // accepted or not; and nothing is evaluated from a slow cache.
     let outer = 5;
     let dragged = Drag::new(outer, log_normal(), inner).unwrap();
-    run(dragged.clone().into(), &|info, counts| {
+    run(dragged.into(), &|info, counts| {
         let [slow, medium, unrefined, fast] = counts;
         assert_eq!([slow, unrefined], [1, 0]);
         assert_eq!(medium, 1 + 2 * info.inner_proposed);
         assert!(info.inner_proposed < outer as u64);
         assert!(fast <= 1 + info.inner_proposed * (2 + 4 * (n as u64 - 1)));
     });
-    // Several paths share what is kept of the start.
-    let paths = 3;
-    let averaged = AveragedDrag::new(paths, dragged).unwrap();
-    run(averaged.into(), &|info, [slow, medium, unrefined, _]| {
-        assert_eq!([slow, unrefined], [1, 0]);
-        assert_eq!(medium, 1 + 2 * info.inner_proposed);
-    });
 }
 
 #[test]
 fn a_failing_refine_ends_the_chain_with_the_point() {
     let inner = || nested(3, medium(), walk(&[0.5]));
-    let kernels: [Kernel; 3] = [
+    let kernels: [Kernel; 2] = [
         FastOnly::new(inner(), 2).into(),
         Drag::new(4, log_normal(), inner()).unwrap().into(),
-        AveragedDrag::new(3, Drag::new(4, log_normal(), inner()).unwrap())
-            .unwrap()
-            .into(),
     ];
     for kernel in kernels {
         let mut speeds = Speeds::new(THREE, &[1]);

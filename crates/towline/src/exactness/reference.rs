@@ -3,12 +3,15 @@
 //! Without a defect it is the production drag, entry by entry of the matrix (`defects` checks that), so
 //! a defect is one change to something right.
 
-use crate::density::{Between, End, Ends, FastDensity};
+use crate::fast::between::Between;
+use crate::fast::density::FastDensity;
+use crate::fast::ends::Ends;
+use crate::fast::moves::FastMove;
+use crate::fast::step::{Move, Point, Work};
 use crate::frame::Frame;
-use crate::moves::{FastMove, Move, Point, Work};
-use crate::proposal::SlowProposal;
-use crate::rng::Rng;
-use crate::state::{State, Workspace, prepare};
+use crate::kernel::state::{State, Workspace, prepare};
+use crate::random::Rng;
+use crate::slow::proposal::SlowProposal;
 use crate::target::Target;
 
 /// A mistake that a dragging sampler can make; six of them were found in other samplers.
@@ -150,8 +153,8 @@ impl Reference {
         here.to_z(&state.y, &mut work.z, &mut work.spare);
         let start = work.z.clone();
 
-        let from = End::new(target, &state.slow, &here);
-        let to = End::new(target, &proposed, &there);
+        let from = state.slow.end(target, &here);
+        let to = proposed.end(target, &there);
         let mut between = Between::<T, true>::new(from, to, &mut work.buffers);
         let value = Ends {
             from: state.log_density,

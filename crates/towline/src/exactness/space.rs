@@ -1,9 +1,9 @@
 //! A kernel on a finite state space, as a matrix.
 
 use crate::Kernel;
-use crate::enumerate::{Normals, outcomes};
-use crate::rng::Rng;
-use crate::state::{State, Workspace};
+use crate::kernel::state::{State, Workspace};
+use crate::random::Rng;
+use crate::random::enumerate::{Normals, outcomes};
 use crate::target::Target;
 
 /// What stands for the random numbers of a kernel.

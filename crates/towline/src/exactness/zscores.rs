@@ -2,8 +2,8 @@
 
 use super::continuous::{NAMES, Skewed};
 use super::moves::walk;
-use crate::rng::Rng;
-use crate::state::{State, Workspace};
+use crate::kernel::state::{State, Workspace};
+use crate::random::Rng;
 use crate::{
     Coordinate, CrankNicolson, Curvature, Drag, EllipticalSlice, Factor, FastMove, FastOnly,
     FrameRule, Hmc, Joint, Kernel, Laplace, RandomWalk, Single, Slice, SlowProposal, Target,

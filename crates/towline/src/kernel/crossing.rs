@@ -1,16 +1,19 @@
 //! From x to x*: what every kernel that drags has in common.
 
 use super::Drag;
-use crate::bundle::{self, Bundle};
-use crate::density::{Between, End, Ends, Kept, Ledger, Spent};
 use crate::error::Error;
+use crate::fast::between::Between;
+use crate::fast::end::End;
+use crate::fast::ends::Ends;
+use crate::fast::ledger::{Ledger, Spent};
+use crate::fast::moves::FastMove;
+use crate::fast::nested::refine::{Kept, Refined, keeps_blocks, refine};
+use crate::fast::path::{self, Path};
+use crate::fast::step::{Move, Tally, Work};
 use crate::frame::Frame;
-use crate::info::Info;
-use crate::moves::{FastMove, Metropolis, Move, Tally};
-use crate::path::{self, Path};
-use crate::refine::{Refined, keeps_blocks, refine};
-use crate::rng::Rng;
-use crate::state::{Slow, State, Workspace, prepare};
+use crate::kernel::info::Info;
+use crate::kernel::state::{Slow, State, Workspace, prepare_in};
+use crate::random::Rng;
 use crate::target::Target;
 
 /// x* with its slow cache and frame.
@@ -35,7 +38,7 @@ impl<C> Proposed<C> {
         info.framed_proposed = u64::from(drag.frame.is_searched());
         info.log_ratio = f64::NEG_INFINITY;
         let log_s = drag.proposal.propose(&state.slow.x, &mut work.x, rng);
-        let Some(mut slow) = prepare(target, &work.x)? else {
+        let Some(mut slow) = prepare_in(target, &work.x, &mut work.left)? else {
             return Ok(None);
         };
         drag.frame.place(target, &mut state.slow, work, info);
@@ -64,18 +67,19 @@ impl<C> Proposed<C> {
         crossing.start(state.log_density, work, info)
     }
 
-    /// Makes x* and z the chain's state.
+    /// Makes x* and z the chain's state; what was there may be used again.
     pub fn arrive(
         self,
         drag: &Drag,
         state: &mut State<C>,
-        z: &[f64],
         log_density: f64,
         kept: Kept<C>,
+        work: &mut Workspace,
     ) {
-        drag.frame.of(&self.slow).to_y(z, &mut state.y);
+        drag.frame.of(&self.slow).to_y(&work.z, &mut state.y);
         state.log_density = log_density;
-        state.slow = self.slow;
+        work.left
+            .take(std::mem::replace(&mut state.slow, self.slow));
         // Without a new one, the block never moved and the start's refined cache still serves.
         if kept.is_some() {
             state.slow.kept = kept;
@@ -154,22 +158,9 @@ impl<'a, T: Target> Crossing<'a, T> {
         }
     }
 
-    /// The way back, from where refined caches were kept at (x, x*), if they were.
-    pub fn back(&self, kept: &'a [Kept<T::Cache>; 2]) -> Self {
-        let side = |side: Side<'a, T::Cache>, kept: &'a Kept<T::Cache>| Side {
-            kept: kept.as_deref().or(side.kept),
-            ..side
-        };
-        Self {
-            from: side(self.to, &kept[1]),
-            to: side(self.from, &kept[0]),
-            ..*self
-        }
-    }
-
     /// ln |det L(x*)| / |det L(x)|.
     pub fn log_jacobian(&self) -> f64 {
-        self.to.frame.log_det() - self.from.frame.log_det()
+        self.to.frame.log_det_from(self.from.frame)
     }
 
     /// The log densities at `work.z`, of which that at x is known.
@@ -194,33 +185,6 @@ impl<'a, T: Target> Crossing<'a, T> {
         Ok(path)
     }
 
-    /// Several paths from `work.z`, in lockstep where the inner move makes that possible.
-    pub fn drag_many(
-        &self,
-        paths: usize,
-        start: Ends,
-        work: &mut Workspace,
-        info: &mut Info,
-        rng: &mut Rng,
-    ) -> Result<Bundle<T::Cache>, Error> {
-        let bundle = match self.inner {
-            Some(FastMove::RandomWalk(inner)) if self.can_lockstep(paths, work) => {
-                self.lockstep(paths, inner, start, work, rng)
-            }
-            Some(FastMove::CrankNicolson(inner)) if self.can_lockstep(paths, work) => {
-                self.lockstep(paths, inner, start, work, rng)
-            }
-            _ => self.one_after_another(paths, start, work, rng),
-        }?;
-        count(info, bundle.inner, bundle.spent);
-        Ok(bundle)
-    }
-
-    /// A single path is faster in registers.
-    fn can_lockstep(&self, paths: usize, work: &Workspace) -> bool {
-        paths > 1 && !work.z.is_empty()
-    }
-
     fn path(
         &self,
         start: Ends,
@@ -233,47 +197,11 @@ impl<'a, T: Target> Crossing<'a, T> {
         } = work;
         if self.is_framed() {
             let between = Between::<T, true>::new(from, to, buffers);
-            path::drag(self.n, self.inner, between, start, z, moves, rng)
+            drag(self.n, self.inner, between, start, z, moves, rng)
         } else {
             let between = Between::<T, false>::new(from, to, buffers);
-            path::drag(self.n, self.inner, between, start, z, moves, rng)
+            drag(self.n, self.inner, between, start, z, moves, rng)
         }
-    }
-
-    fn lockstep(
-        &self,
-        paths: usize,
-        inner: &impl Metropolis,
-        start: Ends,
-        work: &mut Workspace,
-        rng: &mut Rng,
-    ) -> Result<Bundle<T::Cache>, Error> {
-        let (from, to) = (self.end(self.from), self.end(self.to));
-        let Workspace { z, buffers, .. } = work;
-        if self.is_framed() {
-            let between = Between::<T, true>::new(from, to, buffers);
-            bundle::lockstep(paths, self.n, inner, between, start, z, rng)
-        } else {
-            let between = Between::<T, false>::new(from, to, buffers);
-            bundle::lockstep(paths, self.n, inner, between, start, z, rng)
-        }
-    }
-
-    fn one_after_another(
-        &self,
-        paths: usize,
-        start: Ends,
-        work: &mut Workspace,
-        rng: &mut Rng,
-    ) -> Result<Bundle<T::Cache>, Error> {
-        let mut bundle = Bundle::new();
-        let at = work.z.clone();
-        for _ in 0..paths {
-            work.z.copy_from_slice(&at);
-            let path = self.path(start, work, rng)?;
-            bundle.push(path, &work.z);
-        }
-        Ok(bundle)
     }
 
     fn is_framed(&self) -> bool {
@@ -281,7 +209,8 @@ impl<'a, T: Target> Crossing<'a, T> {
     }
 
     fn end(&self, side: Side<'a, T::Cache>) -> End<'a, T> {
-        End::new(self.target, side.slow, side.frame).keeping(side.kept)
+        let Slow { x, cache, .. } = side.slow;
+        End::new(self.target, x, cache, side.frame, side.kept)
     }
 }
 
@@ -291,4 +220,47 @@ fn count(info: &mut Info, inner: Tally, spent: Spent) {
     info.inner_accepted += inner.accepted;
     info.medium_evaluations += spent.medium;
     info.fast_evaluations += spent.fast;
+}
+
+/// Moves z along a path of n intervals, choosing the form in which that is fastest.
+///
+/// `start` is what the log densities are at the start.
+fn drag<T: Target, const FRAMED: bool>(
+    n: usize,
+    inner: Option<&FastMove>,
+    mut between: Between<'_, T, FRAMED>,
+    start: Ends,
+    z: &mut Vec<f64>,
+    work: &mut Work<Vec<f64>>,
+    rng: &mut Rng,
+) -> Result<Path<T::Cache>, Error> {
+    let way = &mut between;
+    let walked = match inner {
+        // With few fast variables the whole path lives in registers.
+        Some(FastMove::RandomWalk(walk)) if !FRAMED && z.len() == 1 => {
+            path::in_array::<_, _, 1>(n, walk, way, start, z, rng)
+        }
+        Some(FastMove::RandomWalk(walk)) if !FRAMED && z.len() == 2 => {
+            path::in_array::<_, _, 2>(n, walk, way, start, z, rng)
+        }
+        Some(FastMove::RandomWalk(walk)) if !FRAMED && z.len() == 3 => {
+            path::in_array::<_, _, 3>(n, walk, way, start, z, rng)
+        }
+        // Known at compile time, the move is a fifth cheaper than chosen anew at every step.
+        Some(FastMove::RandomWalk(walk)) if !z.is_empty() => {
+            path::in_vector(n, walk, way, start, z, work, rng)
+        }
+        Some(inner) if !z.is_empty() => path::in_vector(n, inner, way, start, z, work, rng),
+        // Nothing to drag: the path is its start.
+        _ => path::in_vector(1, &path::Stay, way, start, z, work, rng),
+    };
+    let (mean_difference, inner, end) = walked;
+    let left = between.finish()?;
+    Ok(Path {
+        mean_difference,
+        end,
+        inner,
+        spent: left.spent,
+        kept: left.kept,
+    })
 }

@@ -2,12 +2,13 @@
 
 use super::crossing::{Crossing, Proposed};
 use crate::error::Error;
+use crate::fast::moves::FastMove;
+use crate::fast::step::Move;
 use crate::frame::FrameRule;
-use crate::info::Info;
-use crate::moves::{FastMove, Move};
-use crate::proposal::SlowProposal;
-use crate::rng::Rng;
-use crate::state::{State, Workspace};
+use crate::kernel::info::Info;
+use crate::kernel::state::{State, Workspace};
+use crate::random::Rng;
+use crate::slow::proposal::SlowProposal;
 use crate::target::Target;
 use serde::{Deserialize, Serialize};
 
@@ -96,7 +97,9 @@ impl Drag {
             info.outer_accepted = 1;
             // y* = yₙ₋₁, with the density it has there, not the one it started from.
             let [_, kept] = path.kept;
-            proposed.arrive(self, state, &work.z, path.end.to, kept);
+            proposed.arrive(self, state, path.end.to, kept, work);
+        } else {
+            work.left.take(proposed.slow);
         }
         Ok(info)
     }

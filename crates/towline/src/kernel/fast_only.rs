@@ -1,12 +1,13 @@
 //! Moves of the fast variables at fixed x: no slow evaluation at all.
 
-use crate::density::{Conditional, End};
 use crate::error::Error;
+use crate::fast::conditional::Conditional;
+use crate::fast::moves::FastMove;
+use crate::fast::step::{Move, Point};
 use crate::frame::FrameRule;
-use crate::info::Info;
-use crate::moves::{FastMove, Move, Point};
-use crate::rng::Rng;
-use crate::state::{State, Workspace};
+use crate::kernel::info::Info;
+use crate::kernel::state::{State, Workspace};
+use crate::random::Rng;
 use crate::target::Target;
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +49,7 @@ impl FastOnly {
         }
         self.frame.place(target, &mut state.slow, work, &mut info);
         let frame = self.frame.of(&state.slow);
-        let end = End::new(target, &state.slow, frame);
+        let end = state.slow.end(target, frame);
         frame.to_z(&state.y, &mut work.z, &mut work.spare);
         let Workspace {
             z, moves, buffers, ..

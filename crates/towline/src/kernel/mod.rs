@@ -1,24 +1,24 @@
 //! Kernels: what leaves the target invariant. One file each.
 
-mod averaged;
+pub(crate) mod baseline;
 mod crossing;
 mod drag;
 mod fast_only;
-mod joint;
-mod single;
+pub(crate) mod info;
+mod placing;
+pub(crate) mod state;
 
-pub use averaged::AveragedDrag;
+pub use baseline::{Joint, Single};
 pub(crate) use crossing::Proposed;
 pub use drag::Drag;
 pub use fast_only::FastOnly;
-pub use joint::Joint;
-pub use single::Single;
 
 use crate::error::Error;
 use crate::frame::FrameRule;
-use crate::info::Info;
-use crate::rng::Rng;
-use crate::state::{State, Workspace};
+use crate::kernel::info::Info;
+use crate::kernel::state::{State, Workspace};
+use crate::random::Rng;
+use crate::slow::proposal::SlowProposal;
 use crate::target::Target;
 use serde::{Deserialize, Serialize};
 
@@ -27,8 +27,6 @@ use serde::{Deserialize, Serialize};
 pub enum Kernel {
     /// A slow proposal with the fast variables dragged along: the paper's method.
     Drag(Drag),
-    /// The same with several paths for each proposal.
-    AveragedDrag(AveragedDrag),
     /// Moves of the fast variables at fixed x.
     FastOnly(FastOnly),
     /// x and y proposed together.
@@ -43,7 +41,7 @@ pub enum Kernel {
 
 impl Kernel {
     /// Metropolis in x alone: for targets without fast variables, such as a known marginal.
-    pub fn metropolis(proposal: crate::SlowProposal) -> Self {
+    pub fn metropolis(proposal: SlowProposal) -> Self {
         Self::Drag(Drag::without_fast(proposal))
     }
 
@@ -57,7 +55,6 @@ impl Kernel {
     ) -> Result<Info, Error> {
         match self {
             Self::Drag(kernel) => kernel.step(target, state, work, rng),
-            Self::AveragedDrag(kernel) => kernel.step(target, state, work, rng),
             Self::FastOnly(kernel) => kernel.step(target, state, work, rng),
             Self::Joint(kernel) => kernel.step(target, state, work, rng),
             Self::Single(kernel) => kernel.step(target, state, work, rng),
@@ -82,7 +79,6 @@ impl Kernel {
     pub fn validate(&self, x: &[f64], y: &[f64]) -> Result<(), Error> {
         match self {
             Self::Drag(kernel) => kernel.validate(x, y),
-            Self::AveragedDrag(kernel) => kernel.validate(x, y),
             Self::FastOnly(kernel) => kernel.validate(x, y),
             Self::Joint(kernel) => kernel.validate(x, y),
             Self::Single(kernel) => kernel.validate(x, y),
@@ -111,7 +107,6 @@ impl Kernel {
     pub(crate) fn needs_gradient(&self) -> Option<&'static str> {
         match self {
             Self::Drag(kernel) => kernel.needs_gradient(),
-            Self::AveragedDrag(kernel) => kernel.needs_gradient(),
             Self::FastOnly(kernel) => kernel.needs_gradient(),
             Self::Joint(_) | Self::Single(_) => None,
             Self::Cycle(kernels) => kernels.iter().find_map(Self::needs_gradient),
@@ -123,7 +118,6 @@ impl Kernel {
     pub(crate) fn frame_rules(&self) -> Vec<&FrameRule> {
         match self {
             Self::Drag(kernel) => vec![&kernel.frame],
-            Self::AveragedDrag(kernel) => vec![&kernel.drag.frame],
             Self::FastOnly(kernel) => vec![&kernel.frame],
             Self::Joint(_) | Self::Single(_) => Vec::new(),
             Self::Cycle(kernels) => kernels.iter().flat_map(Self::frame_rules).collect(),
@@ -135,7 +129,6 @@ impl Kernel {
     pub(crate) fn check_blocks(&self, blocks: &[usize]) -> Result<(), Error> {
         match self {
             Self::Drag(kernel) => kernel.check_blocks(blocks),
-            Self::AveragedDrag(kernel) => kernel.check_blocks(blocks),
             Self::FastOnly(kernel) => kernel.check_blocks(blocks),
             Self::Joint(_) | Self::Single(_) => Ok(()),
             Self::Cycle(kernels) => kernels.iter().try_for_each(|k| k.check_blocks(blocks)),
@@ -165,4 +158,4 @@ macro_rules! into_kernel {
         }
     )*};
 }
-into_kernel!(Drag, AveragedDrag, FastOnly, Joint, Single);
+into_kernel!(Drag, FastOnly, Joint, Single);

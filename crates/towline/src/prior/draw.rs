@@ -2,7 +2,7 @@
 
 use super::Prior;
 use super::density::{pc_range_rate, pc_sd_rate};
-use crate::rng::Rng;
+use crate::random::Rng;
 use std::f64::consts::PI;
 
 impl Prior {

@@ -1,7 +1,7 @@
 //! Every prior integrates to one, draws what its density says, and survives being written and read.
 
 use super::Prior;
-use crate::rng::Rng;
+use crate::random::Rng;
 use proptest::prelude::*;
 
 /// At least one prior of each family, asymmetric where the family allows it.

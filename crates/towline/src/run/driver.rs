@@ -6,15 +6,15 @@ use super::progress::Phase;
 use super::settings::Settings;
 use super::{Ended, production};
 use crate::chain::Chain;
+use crate::chain::exchange::Exchange;
 use crate::error::Error;
-use crate::exchange::Exchange;
-use crate::info::Info;
+use crate::kernel::info::Info;
 use crate::model::Model;
-use crate::rng::Rng;
+use crate::random::Rng;
 use crate::store::{
     Batches, Checkpoint, Draws, Failure, Failures, Manifest, Moments, Stage, Stages,
 };
-use crate::tuning::Tuning;
+use crate::warmup::tuning::Tuning;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;

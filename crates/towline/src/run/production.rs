@@ -6,12 +6,12 @@ use super::driver::{Job, ending};
 use super::guard::{Guard, message};
 use super::progress::Phase;
 use super::settings::{Settings, StopTarget};
+use crate::chain::exchange::Exchange;
 use crate::chain::{Chain, Position};
 use crate::error::Error;
-use crate::exchange::Exchange;
 use crate::model::{Model, Role};
 use crate::store::{Batches, Checkpoint, Rows};
-use crate::tuning::Tuning;
+use crate::warmup::tuning::Tuning;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! How far a run is, for whoever looks on.
 
 use super::driver::Job;
-use crate::info::Info;
+use crate::kernel::info::Info;
 use crate::store::Batches;
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! Chains on threads: they meet to share what they learn, and take turns where there are fewer threads than chains.
 
 use super::open;
+use crate::chain::exchange::Exchange;
 use crate::error::Error;
-use crate::exchange::Exchange;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -181,6 +181,10 @@ impl Member {
 impl Exchange for Member {
     fn chains(&self) -> usize {
         self.shared.chains
+    }
+
+    fn chain(&self) -> usize {
+        self.chain
     }
 
     fn gather(&mut self, mine: &[f64]) -> Result<Vec<Vec<f64>>, Error> {

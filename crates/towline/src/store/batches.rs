@@ -206,7 +206,7 @@ fn estimate(chains: &[Batches], column: usize, count: usize, size: u64) -> Estim
 mod tests {
     use super::*;
     use crate::diagnose::rhat;
-    use crate::rng::Rng;
+    use crate::random::Rng;
 
     fn chain(stream: u64, draws: usize, shift: f64) -> Vec<f64> {
         let mut rng = Rng::stream(5, stream);

@@ -4,9 +4,9 @@ use super::batches::Batches;
 use super::moments::Moments;
 use super::{file, framed};
 use crate::chain::Position;
+use crate::chain::health::FrameHealth;
 use crate::error::Error;
-use crate::health::FrameHealth;
-use crate::info::Info;
+use crate::kernel::info::Info;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,7 @@
 use super::file;
 use crate::error::Error;
 use crate::model::{Column, Role};
-use crate::tuning::Tuning;
+use crate::warmup::tuning::Tuning;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

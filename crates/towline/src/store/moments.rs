@@ -74,7 +74,7 @@ impl Moments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Rng;
+    use crate::random::Rng;
 
     #[test]
     fn moments_of_parts_are_moments_of_the_whole() {

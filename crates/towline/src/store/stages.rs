@@ -2,8 +2,8 @@
 
 use super::{file, framed};
 use crate::error::Error;
-use crate::tuning::Tuning;
 use crate::warmup::Warming;
+use crate::warmup::tuning::Tuning;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

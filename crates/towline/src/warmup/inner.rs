@@ -1,21 +1,25 @@
 //! The choice of the inner move: how far each takes z for what it costs, and what is mixed in for safety.
 
 use super::settle::{quarter_turn, usual_step};
-use super::trials::{effective, spent};
+use super::start;
+use super::trials::{effective, unsticking};
 use super::walker::Walker;
-use super::{Cost, start};
+use crate::chain::exchange::Exchange;
 use crate::error::Error;
-use crate::exchange::Exchange;
-use crate::factor::Factor;
+use crate::fast::moves::{
+    CrankNicolson, EllipticalSlice, FastMove, Hmc, NestedDrag, RandomWalk, Slice,
+};
 use crate::kernel::{FastOnly, Kernel};
-use crate::moves::{CrankNicolson, EllipticalSlice, FastMove, Hmc, NestedDrag, RandomWalk, Slice};
-use crate::rng::Rng;
+use crate::linalg::Factor;
+use crate::random::Rng;
 use crate::target::Target;
-use crate::tuning::{FrameKind, Tuning};
-use std::time::Instant;
+use crate::warmup::tuning::{FrameKind, Tuning};
 
-/// Shares of the best inner move, of a random walk and of slices along coordinates.
-const INNER_SHARES: [f64; 3] = [0.6, 0.2, 0.2];
+/// The share of a random walk beside the best inner move.
+const WALK_SHARE: f64 = 0.25;
+/// The share of slices along coordinates among fast-only moves. Not inside drags: they cost several evaluations each, at both ends
+/// there, and one coordinate's new place mends little of what a slow move leaves.
+const SLICE_SHARE: f64 = 0.2;
 /// The share of slices beside a move of fixed size in a target's own frame.
 const OWN_SLICES: f64 = 0.1;
 /// Intervals of nested drags.
@@ -41,45 +45,90 @@ pub(super) fn robust(best: FastMove, d: usize, frame: FrameKind) -> Result<FastM
     if frame == FrameKind::Own || d > start::MOST_FAST || nested {
         return Ok(best);
     }
-    let [most, walk, slice] = INNER_SHARES;
     Ok(FastMove::Mixture(vec![
-        (most, best),
+        (1.0 - WALK_SHARE, best),
         (
-            walk,
+            WALK_SHARE,
             FastMove::RandomWalk(RandomWalk::new(unit(2.38 / (d as f64).sqrt(), d)?)),
         ),
-        (slice, FastMove::Slice(Slice::new(vec![2.0; d]))),
     ]))
+}
+
+/// The fast-only move that goes with a drag's inner move, where it is another: with slices, which find their size.
+pub(super) fn alone(inner: &FastMove, d: usize, frame: FrameKind) -> Option<FastMove> {
+    let nested = matches!(inner, FastMove::Nested(_));
+    if d == 0 || frame == FrameKind::Own || d > start::MOST_FAST || nested {
+        return None;
+    }
+    // Flat, so that one draw chooses among all of them.
+    let parts = match inner {
+        FastMove::Mixture(parts) => parts.clone(),
+        other => vec![(1.0, other.clone())],
+    };
+    let total: f64 = parts.iter().map(|part| part.0).sum();
+    let mut all: Vec<_> = parts
+        .into_iter()
+        .map(|(weight, part)| ((1.0 - SLICE_SHARE) * weight / total, part))
+        .collect();
+    all.push((SLICE_SHARE, FastMove::Slice(Slice::new(vec![2.0; d]))));
+    Some(FastMove::Mixture(all))
+}
+
+/// What one fast-only move of this tuning costs.
+pub(super) fn price_alone<T: Target>(
+    walker: &mut Walker<'_, T>,
+    tuning: &Tuning,
+    rng: &mut Rng,
+    exchange: &mut impl Exchange,
+) -> Result<f64, Error> {
+    let one = Tuning {
+        extra: 1,
+        ..tuning.clone()
+    };
+    let (kernel, nested) = (
+        one.extra_moves(),
+        matches!(one.main.inner, FastMove::Nested(_)),
+    );
+    let mut spent = 0.0;
+    for _ in 0..INNER_MOVES {
+        let info = walker.step(&kernel, rng)?.info;
+        spent += match nested {
+            true => tuning.prices.of_nested(&info),
+            false => tuning.prices.of(&info),
+        };
+    }
+    let all = exchange.gather(&[spent])?;
+    let sum: f64 = all.iter().map(|v| v[0]).sum();
+    Ok((sum / (all.len() * INNER_MOVES) as f64).max(1e-12))
 }
 
 fn unit(size: f64, d: usize) -> Result<Factor, Error> {
     Factor::diagonal(&vec![size; d], "inner steps")
 }
 
-/// The inner move that moves z furthest per cost, with its efficiency per move and its cost.
+/// The inner move that moves z furthest per cost, with its efficiency per move.
 pub(super) fn choose<T: Target>(
     walker: &mut Walker<'_, T>,
     tuning: &Tuning,
     frame: FrameKind,
-    cost: Cost,
     rng: &mut Rng,
     exchange: &mut impl Exchange,
-) -> Result<(FastMove, f64, f64), Error> {
+) -> Result<(FastMove, f64), Error> {
     let d = walker.y().len();
     let rule = tuning.rule(frame);
     let mut best: Option<(FastMove, f64, f64)> = None;
     // What y settled with, in the same frame.
     let settled = (frame == tuning.main.frame).then(|| tuning.main.inner.clone());
     let mut candidates = inner_moves(walker, settled)?;
-    // Only seconds tell what a nested drag saves, and only the linear frame keeps blocks of y apart.
-    if frame == FrameKind::Linear && cost == Cost::Measured {
+    // What a nested drag saves must be known, and only the linear frame keeps blocks of y apart.
+    if frame == FrameKind::Linear && tuning.prices.nested.is_some() {
         candidates.extend(nested_moves(walker.blocks(), d)?);
     }
     for candidate in candidates {
         let kernel = Kernel::FastOnly(FastOnly::new(candidate.clone(), 1).in_frame(rule.clone()));
-        let (mut jump, mut evaluations, mut accepted) = (0.0, 0.0, 0.0);
+        let nested = matches!(candidate, FastMove::Nested(_));
+        let (mut jump, mut spent, mut accepted) = (0.0, 0.0, 0.0);
         let mut before = walker.z(&rule);
-        let begun = Instant::now();
         for _ in 0..INNER_MOVES {
             let taken = walker.step(&kernel, rng)?;
             let after = walker.z(&rule);
@@ -89,15 +138,13 @@ pub(super) fn choose<T: Target>(
                 .map(|(a, b)| (a - b).powi(2))
                 .sum::<f64>()
                 / d as f64;
-            evaluations += spent(&taken.info, cost);
+            spent += match nested {
+                true => tuning.prices.of_nested(&taken.info),
+                false => tuning.prices.of(&taken.info),
+            };
             accepted += taken.info.inner_accepted as f64;
             before = after;
         }
-        let seconds = begun.elapsed().as_secs_f64();
-        let spent = match cost {
-            Cost::Measured => seconds,
-            Cost::Ratio(_) => evaluations,
-        };
         let all = exchange.gather(&[jump, spent, accepted])?;
         let mean =
             |k: usize| all.iter().map(|v| v[k]).sum::<f64>() / (all.len() * INNER_MOVES) as f64;
@@ -110,15 +157,10 @@ pub(super) fn choose<T: Target>(
             best = Some((candidate, worth, price));
         }
     }
-    Ok(best.unwrap_or_else(|| (Tuning::first_inner(), 0.1, 1.0)))
-}
-
-/// What is left of the worth of an independent proposal accepted with this probability: it stays long where the target
-/// exceeds the proposal most, which single moves do not show. For log-normal ratios of the two, with standard deviation s,
-/// the acceptance is erfc(s/2) and the mean time that it stays e^(s²).
-fn unsticking(acceptance: f64) -> f64 {
-    let s = 2.0 * statrs::function::erf::erfc_inv(acceptance.clamp(1e-6, 1.0));
-    (-s * s).exp()
+    Ok(best.map_or_else(
+        || (Tuning::first_inner(), 0.1),
+        |(inner, worth, _)| (inner, worth),
+    ))
 }
 
 /// Drags of the leading block of y, for targets of more than two speeds: each proposal costs the medium computation once or twice,

@@ -1,8 +1,8 @@
 //! Means and covariances of draws, pooled over chains.
 
+use crate::chain::exchange::Exchange;
 use crate::error::Error;
-use crate::exchange::Exchange;
-use crate::factor::Factor;
+use crate::linalg::Factor;
 
 /// With more fast variables than this only their variances are learned from draws, not their
 /// covariances: a covariance needs several draws for every variable, and warm-up has a few hundred.
@@ -189,8 +189,8 @@ pub(super) fn shrunk(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::Solo;
-    use crate::rng::Rng;
+    use crate::chain::exchange::Solo;
+    use crate::random::Rng;
 
     #[test]
     fn moments_far_from_zero_are_those_of_the_draws() {

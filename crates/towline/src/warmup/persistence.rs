@@ -1,11 +1,11 @@
 //! Whether a setting does over many steps what its single steps promise: what held a chain back may be y.
 
 use super::walker::Walker;
+use crate::chain::exchange::Exchange;
 use crate::error::Error;
-use crate::exchange::Exchange;
-use crate::rng::Rng;
+use crate::random::Rng;
 use crate::target::Target;
-use crate::tuning::{FrameKind, Trial, Tuning};
+use crate::warmup::tuning::{FrameKind, Trial, Tuning};
 use std::collections::VecDeque;
 
 /// So many times the promised time between effective draws, the chain should have forgotten where it was: a

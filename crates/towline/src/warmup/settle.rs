@@ -1,14 +1,14 @@
 //! From a typical place of the frame to a typical place of the target: with thousands of fast variables these differ.
 
 use super::walker::Walker;
+use crate::chain::exchange::Exchange;
 use crate::error::Error;
-use crate::exchange::Exchange;
-use crate::factor::Factor;
+use crate::fast::moves::{EllipticalSlice, FastMove, Hmc};
 use crate::kernel::{FastOnly, Kernel};
-use crate::moves::{EllipticalSlice, FastMove, Hmc};
-use crate::rng::Rng;
+use crate::linalg::Factor;
+use crate::random::Rng;
 use crate::target::Target;
-use crate::tuning::{FrameKind, Tuning};
+use crate::warmup::tuning::{FrameKind, Tuning};
 
 /// A quarter turn of a unit oscillator, after which z is independent of where it was.
 const QUARTER: f64 = std::f64::consts::FRAC_PI_2;

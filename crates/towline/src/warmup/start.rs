@@ -1,19 +1,24 @@
 //! From a start to the bulk of the marginal: widths, then the mode of the estimated marginal of x.
 
-use super::scales::{MOST_TRIALS, scales};
-use crate::ascend::ascend;
-use crate::climb::{Surface, clean, climb_with, feel};
+use super::prices::Clock;
 use crate::error::Error;
-use crate::factor::Factor;
-use crate::frame::{Frame, Linear, Root};
-use crate::info::Info;
-use crate::laplace::{Curvature, Laplace};
-use crate::state::{Visit, prepare};
+use crate::frame::anchors::Mode;
+use crate::frame::laplace::{Curvature, Laplace};
+use crate::frame::{Frame, Linear};
+use crate::kernel::info::Info;
+use crate::kernel::state::{Visit, prepare};
+use crate::linalg::{Factor, Root};
+use crate::optimise::coordinate::feel;
+use crate::optimise::lbfgs::ascend;
+use crate::optimise::newton::climb_with;
+use crate::optimise::surface::{Surface, clean};
+use crate::optimise::widths::{MOST_TRIALS, scales};
 use crate::target::{Scratch, Target};
+use std::time::Instant;
 
 /// With more slow variables than this the climb in x takes gradients only: p + 1 squared over two slow
 /// evaluations for each round would be too many.
-const MOST_SLOW: usize = 8;
+pub(super) const MOST_SLOW: usize = 8;
 /// With more fast variables than this a conditional's curvature is not found by differences.
 pub(super) const MOST_FAST: usize = 24;
 
@@ -30,6 +35,8 @@ pub(super) struct Found {
     pub spent: Info,
     /// The estimated log marginal at x.
     pub height: f64,
+    /// What evaluations took.
+    pub clock: Clock,
 }
 
 /// Climbs from (x, y) to the top of the estimated marginal of x, with at most `budget` slow evaluations.
@@ -86,6 +93,7 @@ pub(super) fn search<T: Target>(
         visits: marginal.visits,
         spent: marginal.spent,
         height: best.height,
+        clock: marginal.clock,
     })
 }
 
@@ -119,6 +127,7 @@ struct Marginal<'a, T: Target> {
     budget: usize,
     scratch: Scratch,
     failure: Option<Error>,
+    clock: Clock,
 }
 
 impl<'a, T: Target> Marginal<'a, T> {
@@ -128,7 +137,10 @@ impl<'a, T: Target> Marginal<'a, T> {
             x: x.to_vec(),
             y: y.to_vec(),
         };
+        let mut clock = Clock::default();
+        let begun = Instant::now();
         let slow = prepare(target, x)?.ok_or_else(outside)?;
+        clock.slow(begun);
         let mut spent = Info {
             slow_evaluations: 1,
             ..Info::default()
@@ -190,8 +202,11 @@ impl<'a, T: Target> Marginal<'a, T> {
             budget,
             scratch,
             failure: None,
+            clock,
         };
         marginal.look(x, &slow.cache);
+        let Marginal { clock, scratch, .. } = &mut marginal;
+        clock.refined(target, &slow.cache, &y, scratch);
         Ok(marginal)
     }
 
@@ -200,8 +215,12 @@ impl<'a, T: Target> Marginal<'a, T> {
             return f64::NEG_INFINITY;
         }
         self.spent.slow_evaluations += 1;
+        let begun = Instant::now();
         match prepare(self.target, x) {
-            Ok(Some(slow)) => self.look(x, &slow.cache),
+            Ok(Some(slow)) => {
+                self.clock.slow(begun);
+                self.look(x, &slow.cache)
+            }
             Ok(None) => f64::NEG_INFINITY,
             Err(failure) => {
                 self.failure = Some(failure);
@@ -212,14 +231,23 @@ impl<'a, T: Target> Marginal<'a, T> {
 
     /// Finds the conditional's mode at x, starting from the last one.
     fn look(&mut self, x: &[f64], cache: &T::Cache) -> f64 {
+        let begun = Instant::now();
         let found = self.rule.find(self.target, x, cache, &mut self.scratch);
+        match self.curvature {
+            Curvature::Own => self.clock.search(begun),
+            _ => self.clock.fast(begun, found.evaluations),
+        }
         self.spent.fast_evaluations += found.evaluations;
         let mut y = vec![0.0; self.centre.len()];
         found.frame.to_y(&vec![0.0; y.len()], &mut y);
         // Without a mode, the density at the last known one is a height to climb by; and a mode beyond a wall
         // (the search takes its last step on trust) is none to begin at.
         self.spent.fast_evaluations += 1;
+        let begun = Instant::now();
         let density = self.target.log_density_in(cache, &y, &mut self.scratch);
+        if self.curvature == Curvature::Own {
+            self.clock.fast(begun, 1);
+        }
         let height = if clean(density) == f64::NEG_INFINITY {
             f64::NEG_INFINITY
         } else {
@@ -255,7 +283,7 @@ impl<'a, T: Target> Marginal<'a, T> {
         let root = match root {
             Root::Own(_) => Some((**self.rule.linear().root()).clone()),
             _ => root
-                .covariance(centre.len())
+                .covariance()
                 .and_then(|c| Factor::from_covariance(&c, "the fast covariance").ok()),
         };
         if let Some(root) = root
@@ -271,42 +299,75 @@ impl<'a, T: Target> Marginal<'a, T> {
         }
     }
 
-    /// The linear frame through the modes met within the bulk, by weighted least squares.
+    /// The linear frame through the modes met on the way.
     fn linear(&self, slow: &Factor, best: &Best) -> Result<Linear, Error> {
-        let (p, d) = (best.x.len(), best.y.len());
         let root = (**self.rule.linear().root()).clone();
-        let mut slope = vec![0.0; p * d];
-        // In whitened x, with a ridge worth one point: directions never looked along have slope 0.
-        let mut normal = vec![0.0; p * p];
-        let mut right = vec![0.0; p * d];
-        for k in 0..p {
-            normal[k * p + k] = 1e-3;
-        }
+        let mut modes: Vec<Mode> = vec![Mode {
+            x: best.x.clone(),
+            y: best.y.clone(),
+        }];
+        let mut heights = vec![best.height];
         for (x, y, height) in &self.modes {
-            let weight = (height - best.height).max(-30.0).exp();
-            let mut w: Vec<f64> = x.iter().zip(&best.x).map(|(a, b)| a - b).collect();
-            slow.solve(&mut w);
-            for i in 0..p {
-                for j in 0..p {
-                    normal[i * p + j] += weight * w[i] * w[j];
-                }
-                for k in 0..d {
-                    right[k * p + i] += weight * w[i] * (y[k] - best.y[k]);
-                }
+            modes.push(Mode {
+                x: x.clone(),
+                y: y.clone(),
+            });
+            heights.push(*height);
+        }
+        match line_through(&modes, &heights, slow, root.clone()) {
+            Some(linear) => Ok(linear),
+            None => {
+                let flat = vec![0.0; best.x.len() * best.y.len()];
+                Linear::new(best.x.clone(), best.y.clone(), flat, root)
             }
         }
-        if p > 0 {
-            let factor = Factor::from_covariance(&normal, "the slope's normal equations")?;
-            for (row, out) in right.chunks_mut(p).zip(slope.chunks_mut(p)) {
-                factor.solve(row);
-                factor.solve_transposed(row);
-                // From whitened x back to x: B = B_w L⁻¹, so bᵀ = L⁻ᵀ b_wᵀ.
-                slow.solve_transposed(row);
-                out.copy_from_slice(row);
-            }
-        }
-        Linear::new(best.x.clone(), best.y.clone(), slope, root)
     }
+}
+
+/// The line through modes by weighted least squares, from the highest of them; each counts as much as its estimated density.
+pub(super) fn line_through(
+    modes: &[Mode],
+    heights: &[f64],
+    slow: &Factor,
+    root: Factor,
+) -> Option<Linear> {
+    let top = (0..modes.len()).max_by(|&a, &b| heights[a].total_cmp(&heights[b]))?;
+    let best = &modes[top];
+    let (p, d) = (best.x.len(), best.y.len());
+    let mut slope = vec![0.0; p * d];
+    // In whitened x, with a small ridge: directions never looked along have slope 0.
+    let mut normal = vec![0.0; p * p];
+    let mut right = vec![0.0; p * d];
+    for k in 0..p {
+        normal[k * p + k] = 1e-3;
+    }
+    for (mode, height) in modes.iter().zip(heights) {
+        let weight = (height - heights[top]).max(-30.0).exp();
+        if weight.is_nan() {
+            continue;
+        }
+        let mut w: Vec<f64> = mode.x.iter().zip(&best.x).map(|(a, b)| a - b).collect();
+        slow.solve(&mut w);
+        for i in 0..p {
+            for j in 0..p {
+                normal[i * p + j] += weight * w[i] * w[j];
+            }
+            for k in 0..d {
+                right[k * p + i] += weight * w[i] * (mode.y[k] - best.y[k]);
+            }
+        }
+    }
+    if p > 0 {
+        let factor = Factor::from_covariance(&normal, "the slope's normal equations").ok()?;
+        for (row, out) in right.chunks_mut(p).zip(slope.chunks_mut(p)) {
+            factor.solve(row);
+            factor.solve_transposed(row);
+            // From whitened x back to x: B = B_w L⁻¹, so bᵀ = L⁻ᵀ b_wᵀ.
+            slow.solve_transposed(row);
+            out.copy_from_slice(row);
+        }
+    }
+    Linear::new(best.x.clone(), best.y.clone(), slope, root).ok()
 }
 
 /// The marginal in units of the widths found at the start.

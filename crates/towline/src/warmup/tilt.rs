@@ -3,10 +3,11 @@
 //! The estimate is off by a little for each fast variable. With thousands of them that adds up to a slope of several units
 //! over the width of the posterior, and a surrogate fitted to it proposes places that the drags then refuse.
 
-use crate::Error;
-use crate::exchange::Exchange;
-use crate::factor::Factor;
-use crate::surrogate::{Surrogate, Visit};
+use super::explore::HEAT;
+use crate::chain::exchange::Exchange;
+use crate::error::Error;
+use crate::linalg::Factor;
+use crate::slow::surrogate::{Surrogate, Visit};
 use serde::{Deserialize, Serialize};
 
 /// What a tilt and a bend, over a standard deviation, are taken to be beforehand: standard deviations in log units.
@@ -59,7 +60,7 @@ pub(super) fn fit(
     centre: &[f64],
     slow: &Factor,
 ) -> Option<Surrogate> {
-    let plain = Surrogate::fit(visits, centre, slow)?;
+    let plain = Surrogate::fit_heated(visits, centre, slow, HEAT)?;
     let Some(correction) = Correction::fit(crossings, &plain, centre, slow) else {
         return Some(plain);
     };
@@ -70,7 +71,7 @@ pub(super) fn fit(
             log_marginal: visit.log_marginal + correction.at(&visit.x),
         })
         .collect();
-    Surrogate::fit(&visits, centre, slow).or(Some(plain))
+    Surrogate::fit_heated(&visits, centre, slow, HEAT).or(Some(plain))
 }
 
 /// Σₖ (tiltₖ wₖ + bendₖ wₖ²/2), for whitened w.
@@ -187,7 +188,7 @@ fn a_tilt_that_the_estimate_misses_is_found() {
         })
         .collect();
     let marginal = |x: f64| -0.5 * (x - 1.5) * (x - 1.5);
-    let mut rng = crate::rng::Rng::stream(5, 0);
+    let mut rng = crate::random::Rng::stream(5, 0);
     let mut x = 1.5;
     let crossings: Vec<Crossing> = (0..80)
         .map(|_| {

@@ -2,15 +2,16 @@
 
 use super::tilt::Crossing;
 use super::walker::{Comparison, Walker};
-use super::{Cost, inner, persistence, start};
+use super::{Prices, inner, persistence, start};
+use crate::chain::exchange::Exchange;
 use crate::error::Error;
-use crate::exchange::Exchange;
-use crate::proposal::SlowProposal;
-use crate::rng::Rng;
-use crate::surrogate::Surrogate;
+use crate::fast::moves::FastMove;
+use crate::kernel::info::Info;
+use crate::random::Rng;
+use crate::slow::proposal::SlowProposal;
+use crate::slow::surrogate::Surrogate;
 use crate::target::Target;
-use crate::tuning::{FrameKind, Setting, Trial, Tuning};
-use std::time::Instant;
+use crate::warmup::tuning::{FrameKind, Setting, Trial, Tuning};
 
 /// Intervals tried in each frame: in a moving frame little is left to mend, without one much is.
 const LAPLACE_N: [usize; 4] = [1, 2, 4, 12];
@@ -46,8 +47,6 @@ const OWN_WITHOUT_LEARNED: [f64; 3] = [0.0, 0.95, 0.05];
 const SEARCHED_SHARES: [f64; 2] = [0.02, 0.3];
 /// Trials within this share of the best are as good: the cheapest of them is taken.
 const WITHIN_NOISE: f64 = 0.97;
-/// The share of steps that an interruption is taken not to have touched.
-const UNDISTURBED: f64 = 0.9;
 /// A best acceptance below this says that something is wrong, not that the target is hard.
 const HARDLY_ANY: f64 = 0.01;
 /// Drags up to this length are taken instead of shorter ones where they cost at most this much of them.
@@ -63,14 +62,12 @@ const AS_FAST_AS_X: f64 = 1.5;
 pub(super) fn choose<T: Target>(
     walker: &mut Walker<'_, T>,
     tuning: &mut Tuning,
-    cost: Cost,
     budget: usize,
     rng: &mut Rng,
     exchange: &mut impl Exchange,
 ) -> Result<(), Error> {
     let (p, d) = (walker.x().len(), walker.y().len());
     let mut inner_worth = 1.0;
-    let mut inner_cost = 0.0;
     let mut frames = vec![FrameKind::Linear];
     if d > 0 {
         let main = tuning.main.frame;
@@ -79,11 +76,12 @@ pub(super) fn choose<T: Target>(
             frames.insert(1, FrameKind::Mode);
         }
         let best;
-        (best, inner_worth, inner_cost) = inner::choose(walker, tuning, main, cost, rng, exchange)?;
+        (best, inner_worth) = inner::choose(walker, tuning, main, rng, exchange)?;
         tuning.main.inner = inner::robust(best, d, main)?;
-        let safe = inner::choose(walker, tuning, FrameKind::Linear, cost, rng, exchange)?.0;
+        let safe = inner::choose(walker, tuning, FrameKind::Linear, rng, exchange)?.0;
         tuning.safe.inner = inner::robust(safe, d, FrameKind::Linear)?;
     }
+    tuning.alone = inner::alone(&tuning.main.inner, d, tuning.main.frame);
     if p == 0 {
         tuning.extra = (2.0 / inner_worth).ceil().clamp(1.0, 100.0) as usize;
         return Ok(());
@@ -91,7 +89,7 @@ pub(super) fn choose<T: Target>(
 
     let settings = ladder(tuning, &frames, d);
     let rounds = (budget / 4).max(20);
-    let (mut trials, crossings) = compare(walker, tuning, &settings, cost, rounds, rng, exchange)?;
+    let (mut trials, crossings) = compare(walker, tuning, &settings, rounds, rng, exchange)?;
     check_linear(walker, tuning, &mut trials, rounds, rng, exchange)?;
     let Some(winner) = preferred(&trials) else {
         return Ok(());
@@ -116,6 +114,7 @@ pub(super) fn choose<T: Target>(
         }
     }
     (tuning.main.frame, tuning.main.n) = (winner.frame, winner.n);
+    tuning.alone = inner::alone(&tuning.main.inner, d, tuning.main.frame);
     tuning.trials = trials;
     tuning.shares = if winner.frame == FrameKind::Own {
         OWN_WITHOUT_LEARNED
@@ -130,7 +129,7 @@ pub(super) fn choose<T: Target>(
             .map(|k| crossings[k].iter().cloned());
         walker.crossings.extend(of_winner.into_iter().flatten());
     }
-    learned_proposal(walker, tuning, &winner, cost, budget / 2, rng, exchange)?;
+    learned_proposal(walker, tuning, &winner, budget / 2, rng, exchange)?;
     if let Some(searched) = searched.filter(|_| winner.frame == FrameKind::Linear) {
         let [least, most] = SEARCHED_SHARES;
         let share = (winner.cost / searched.cost).clamp(least, most);
@@ -143,7 +142,8 @@ pub(super) fn choose<T: Target>(
                 "fast evaluations are not cheap enough here for dragging to pay: slow moves carry y along the linear frame without inner moves".into(),
             );
         }
-        let steps_for = |share: f64| (share * winner.cost / inner_cost.max(1e-300)).floor();
+        let price = inner::price_alone(walker, tuning, rng, exchange)?;
+        let steps_for = |share: f64| (share * winner.cost / price).floor();
         let worth = inner_worth.max(1e-3);
         let extra = if d > start::MOST_FAST {
             // Fixed effects are among the fast variables, and users look at them as at x.
@@ -260,20 +260,24 @@ fn compare<T: Target>(
     walker: &mut Walker<'_, T>,
     tuning: &Tuning,
     settings: &[Setting],
-    cost: Cost,
     rounds: usize,
     rng: &mut Rng,
     exchange: &mut impl Exchange,
 ) -> Result<(Vec<Trial>, Vec<Vec<Crossing>>), Error> {
     let p = walker.x().len() as f64;
-    let walk = SlowProposal::RandomWalk(tuning.slow.scaled(tuning.scale));
+    // The proposals with which what is chosen will work.
+    let proposal = match &tuning.surrogate {
+        Some(surrogate) => SlowProposal::Surrogate(Box::new(surrogate.clone())),
+        None => SlowProposal::RandomWalk(tuning.slow.scaled(tuning.scale)),
+    };
     let drags: Vec<_> = settings
         .iter()
-        .map(|setting| tuning.drag(setting, walk.clone()))
+        .map(|setting| tuning.drag(setting, proposal.clone()))
         .collect::<Result<_, _>>()?;
     let kernel = tuning.kernel()?;
     let first = (FIRST_ROUNDS * rounds as f64).ceil() as usize;
-    let mut sums = Sums::new(drags.len());
+    let learned = tuning.surrogate.is_some();
+    let mut sums = Sums::new(drags.len(), learned);
     let mut crossings = vec![Vec::new(); drags.len()];
     let many = walker.y().len() > start::MOST_FAST;
     let short = |k: &usize| !many || settings[*k].n <= PRICED_N;
@@ -281,21 +285,21 @@ fn compare<T: Target>(
     for round in 0..rounds {
         if round == PRICING_ROUNDS.min(first) {
             sums.pool(exchange)?;
-            alive = sums.affordable(settings, cost);
+            alive = sums.affordable(settings, &tuning.prices);
             if many {
                 // From here on all are tried on the same proposals.
-                sums = Sums::new(drags.len());
+                sums = Sums::new(drags.len(), learned);
             }
         }
         if round == first {
             sums.pool(exchange)?;
-            let promising = sums.worth_more_rounds(settings, cost);
+            let promising = sums.worth_more_rounds(settings, &tuning.prices);
             alive.retain(|k| promising.contains(k));
         }
         walker.step(&kernel, rng)?;
         let from = walker.x().to_vec();
         let tried: Vec<_> = alive.iter().map(|&k| &drags[k]).collect();
-        let comparison = walker.compare(&tried, &walk, rng)?;
+        let comparison = walker.compare(&tried, &proposal, rng)?;
         let mut way: Vec<f64> = walker
             .proposed()
             .iter()
@@ -304,57 +308,77 @@ fn compare<T: Target>(
             .collect();
         tuning.slow.solve(&mut way);
         let length = way.iter().map(|w| w * w).sum::<f64>() / p;
-        sums.note(&alive, length, comparison.as_ref());
-        for (&k, (info, _)) in alive.iter().zip(comparison.iter().flat_map(|c| &c.tried)) {
+        sums.note(
+            &alive,
+            length,
+            comparison.as_ref(),
+            |k, info| match settings[k].inner {
+                FastMove::Nested(_) => tuning.prices.of_nested(info),
+                _ => tuning.prices.of(info),
+            },
+        );
+        let log_s = comparison.as_ref().map_or(0.0, |c| c.log_s);
+        for (&k, info) in alive.iter().zip(comparison.iter().flat_map(|c| &c.tried)) {
             crossings[k].push(Crossing {
                 from: from.clone(),
                 to: walker.proposed().to_vec(),
-                log_ratio: info.log_ratio,
+                log_ratio: info.log_ratio - log_s,
                 acceptance: info.log_ratio.min(0.0).exp(),
             });
         }
     }
     sums.pool(exchange)?;
     let tried = (0..settings.len()).filter(|&k| sums.rounds(k) > 0.0);
-    let trials = tried.map(|k| sums.trial(k, &settings[k], cost)).collect();
+    let prices = &tuning.prices;
+    let trials = tried.map(|k| sums.trial(k, &settings[k], prices)).collect();
     Ok((trials, crossings))
 }
 
+/// Sums kept for each setting.
+const EACH: usize = 4;
+
 /// What the rounds of a comparison add up to, over all chains once pooled.
 struct Sums {
-    /// For each setting: rounds, jump, acceptance, fast evaluations, seconds.
+    /// For each setting: rounds, jump, acceptance, and what its drags cost beyond the slow evaluation.
     each: Vec<f64>,
-    /// Rounds, seconds of the slow computation, and squared lengths of the proposed steps.
-    slow: [f64; 3],
+    /// Rounds, and squared lengths of the proposed steps.
+    slow: [f64; 2],
     pooled: Vec<f64>,
+    /// Whether proposals hardly depend on where they start.
+    learned: bool,
 }
 
 impl Sums {
-    fn new(settings: usize) -> Self {
+    fn new(settings: usize, learned: bool) -> Self {
         Self {
-            each: vec![0.0; 5 * settings],
-            slow: [0.0; 3],
+            each: vec![0.0; EACH * settings],
+            slow: [0.0; 2],
             pooled: Vec::new(),
+            learned,
         }
     }
 
     /// Adds a round; a proposal without mass is one that no setting accepts.
-    fn note(&mut self, tried: &[usize], length: f64, comparison: Option<&Comparison>) {
+    fn note(
+        &mut self,
+        tried: &[usize],
+        length: f64,
+        comparison: Option<&Comparison>,
+        cost: impl Fn(usize, &Info) -> f64,
+    ) {
         self.slow[0] += 1.0;
         for (i, &k) in tried.iter().enumerate() {
-            let sums = &mut self.each[5 * k..5 * k + 5];
+            let sums = &mut self.each[EACH * k..EACH * (k + 1)];
             sums[0] += 1.0;
             if let Some(comparison) = comparison {
-                let (info, seconds) = &comparison.tried[i];
+                let info = &comparison.tried[i];
                 let acceptance = info.log_ratio.min(0.0).exp();
                 sums[1] += acceptance * length;
                 sums[2] += acceptance;
-                sums[3] += info.fast_evaluations as f64;
-                sums[4] += seconds;
+                sums[3] += cost(k, info);
             }
         }
-        self.slow[1] += comparison.map_or(0.0, |c| c.slow_seconds);
-        self.slow[2] += length;
+        self.slow[1] += length;
     }
 
     fn pool(&mut self, exchange: &mut impl Exchange) -> Result<(), Error> {
@@ -370,12 +394,12 @@ impl Sums {
 
     /// In how many rounds a setting was tried.
     fn rounds(&self, k: usize) -> f64 {
-        self.pooled[5 * k]
+        self.pooled[EACH * k]
     }
 
     /// What a step costs: known where it was tried, else from shorter drags in the same frame, in proportion to the intervals.
-    fn price(&self, k: usize, settings: &[Setting], cost: Cost) -> f64 {
-        let known = |j: usize| self.trial(j, &settings[j], cost).cost;
+    fn price(&self, k: usize, settings: &[Setting], prices: &Prices) -> f64 {
+        let known = |j: usize| self.trial(j, &settings[j], prices).cost;
         if self.rounds(k) > 0.0 {
             return known(k);
         }
@@ -398,19 +422,18 @@ impl Sums {
     }
 
     /// What is known of a setting.
-    fn trial(&self, k: usize, setting: &Setting, cost: Cost) -> Trial {
-        let of = |i: usize| self.pooled[5 * k + i] / self.pooled[5 * k].max(1.0);
-        let slow = &self.pooled[self.each.len()..];
-        let step = match cost {
-            Cost::Measured => slow[1] / slow[0].max(1.0) + of(4),
-            Cost::Ratio(ratio) => ratio + of(3),
-        };
+    fn trial(&self, k: usize, setting: &Setting, prices: &Prices) -> Trial {
+        let of = |i: usize| self.pooled[EACH * k + i] / self.pooled[EACH * k].max(1.0);
         Trial {
             frame: setting.frame,
             n: setting.n,
             learned_proposal: false,
-            effective: effective(of(1)),
-            cost: step.max(1e-12),
+            effective: if self.learned {
+                unsticking(of(2))
+            } else {
+                effective(of(1))
+            },
+            cost: prices.slow + of(3),
             acceptance: of(2),
         }
     }
@@ -419,11 +442,15 @@ impl Sums {
     ///
     /// They are measured by searched frames: a step in the linear frame is so cheap that a single accepted one would
     /// make everything else look dear.
-    fn affordable(&self, settings: &[Setting], cost: Cost) -> Vec<usize> {
+    fn affordable(&self, settings: &[Setting], prices: &Prices) -> Vec<usize> {
         let slow = &self.pooled[self.each.len()..];
-        let ceiling = effective(slow[2] / slow[0].max(1.0));
+        let ceiling = if self.learned {
+            1.0
+        } else {
+            effective(slow[1] / slow[0].max(1.0))
+        };
         let linear = |k: usize| settings[k].frame == FrameKind::Linear;
-        let trial = |k: usize| self.trial(k, &settings[k], cost);
+        let trial = |k: usize| self.trial(k, &settings[k], prices);
         let most = (0..settings.len())
             .filter(|&k| !linear(k))
             .map(|k| trial(k).worth())
@@ -431,15 +458,15 @@ impl Sums {
         let safe = (0..settings.len()).find(|&k| linear(k) && settings[k].n > 1);
         (0..settings.len())
             .filter(|&k| {
-                ceiling >= HOPELESS * most * self.price(k, settings, cost) || Some(k) == safe
+                ceiling >= HOPELESS * most * self.price(k, settings, prices) || Some(k) == safe
             })
             .collect()
     }
 
     /// The settings that may still turn out to be the best, and the best in the linear frame.
-    fn worth_more_rounds(&self, settings: &[Setting], cost: Cost) -> Vec<usize> {
+    fn worth_more_rounds(&self, settings: &[Setting], prices: &Prices) -> Vec<usize> {
         let worths: Vec<f64> = (0..settings.len())
-            .map(|k| self.trial(k, &settings[k], cost).worth())
+            .map(|k| self.trial(k, &settings[k], prices).worth())
             .collect();
         let most = worths.iter().copied().fold(0.0, f64::max);
         let linear = |k: &usize| settings[*k].frame == FrameKind::Linear;
@@ -459,12 +486,19 @@ pub(super) fn effective(jump: f64) -> f64 {
     moved / (2.0 - moved)
 }
 
+/// Effective draws per step of an independent proposal accepted with this probability, judged by how long it stays where the
+/// target exceeds the proposal most, which single steps do not show: for log-normal ratios of the two, with standard deviation s,
+/// the acceptance is erfc(s/2) and the mean time that it stays e^(s²).
+pub(super) fn unsticking(acceptance: f64) -> f64 {
+    let s = 2.0 * statrs::function::erf::erfc_inv(acceptance.clamp(1e-6, 1.0));
+    (-s * s).exp()
+}
+
 /// Fits a surrogate to what has been visited, and keeps it if it pays.
 fn learned_proposal<T: Target>(
     walker: &mut Walker<'_, T>,
     tuning: &mut Tuning,
     winner: &Trial,
-    cost: Cost,
     steps: usize,
     rng: &mut Rng,
     exchange: &mut impl Exchange,
@@ -473,7 +507,7 @@ fn learned_proposal<T: Target>(
     let Some(surrogate) = walker.surrogate(tuning, exchange)? else {
         return Ok(());
     };
-    let trial = attempt(walker, tuning, &surrogate, cost, steps, rng, exchange)?;
+    let trial = attempt(walker, tuning, &surrogate, steps, rng, exchange)?;
     let p = tuning.centre.len().max(1) as f64;
     let walk = winner.effective.min(WALK_CEILING / p) / winner.cost;
     if trial.worth() > LEARNED_MARGIN * walk {
@@ -497,55 +531,30 @@ fn attempt<T: Target>(
     walker: &mut Walker<'_, T>,
     tuning: &Tuning,
     surrogate: &Surrogate,
-    cost: Cost,
     steps: usize,
     rng: &mut Rng,
     exchange: &mut impl Exchange,
 ) -> Result<Trial, Error> {
     let drag = tuning.learned_drag(surrogate)?;
     let between = tuning.extra_moves();
-    let (mut acceptance, mut evaluations) = (0.0, 0.0);
-    let mut seconds = Vec::with_capacity(steps);
+    let (mut acceptance, mut cost) = (0.0, 0.0);
     for _ in 0..steps {
-        let begun = Instant::now();
         let taken = walker.cross(surrogate, &drag, rng)?;
-        seconds.push(begun.elapsed().as_secs_f64());
         acceptance += taken.acceptance;
-        evaluations += spent(&taken.info, cost);
+        cost += tuning.prices.of(&taken.info);
         // With many variables a drag hardly changes y, and the same y would be judged at every step.
         if walker.y().len() > start::MOST_FAST {
             walker.step(&between, rng)?;
         }
     }
-    let cost = match cost {
-        Cost::Measured => undisturbed(seconds) * steps as f64,
-        Cost::Ratio(_) => evaluations,
-    };
     let all = exchange.gather(&[acceptance, cost])?;
     let mean = |k: usize| all.iter().map(|v| v[k]).sum::<f64>() / (all.len() * steps) as f64;
     Ok(Trial {
         frame: tuning.main.frame,
         n: tuning.main.n,
         learned_proposal: true,
-        // Of an independent proposal accepted with probability a: steadier than the jumps of a short trial.
-        effective: mean(0) / (2.0 - mean(0)),
+        effective: unsticking(mean(0)),
         cost: mean(1).max(1e-12),
         acceptance: mean(0),
     })
-}
-
-/// The mean of the times of steps without the longest: on a busy machine a few of them take many times what they should, and
-/// in a short trial that would decide.
-fn undisturbed(mut seconds: Vec<f64>) -> f64 {
-    seconds.sort_by(f64::total_cmp);
-    seconds.truncate((UNDISTURBED * seconds.len() as f64).ceil() as usize);
-    seconds.iter().sum::<f64>() / seconds.len().max(1) as f64
-}
-
-pub(super) fn spent(info: &crate::Info, cost: Cost) -> f64 {
-    let ratio = match cost {
-        Cost::Measured => 0.0,
-        Cost::Ratio(ratio) => ratio,
-    };
-    ratio * info.slow_evaluations as f64 + info.fast_evaluations as f64
 }

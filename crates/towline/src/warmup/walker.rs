@@ -1,20 +1,19 @@
 //! A chain in warm-up: it may change its kernel at every step, and notes where it has been.
 
-use super::tilt::{self, Crossing};
-use super::{Warming, learned, modes_of, start};
-use crate::anchors::Mode;
+use super::tilt::Crossing;
+use super::{Warming, learned, modes_of, start, tilt};
+use crate::chain::exchange::{Exchange, first_decides};
+use crate::chain::health::FrameHealth;
 use crate::error::Error;
-use crate::exchange::Exchange;
-use crate::health::FrameHealth;
-use crate::info::Info;
+use crate::frame::anchors::Mode;
+use crate::kernel::info::Info;
+use crate::kernel::state::{Slow, State, Workspace, evaluate, prepare};
 use crate::kernel::{Drag, Kernel, Proposed};
-use crate::proposal::SlowProposal;
-use crate::rng::Rng;
-use crate::state::{State, Workspace, evaluate, prepare};
-use crate::surrogate::{Surrogate, Visit};
+use crate::random::Rng;
+use crate::slow::proposal::SlowProposal;
+use crate::slow::surrogate::{Surrogate, Visit};
 use crate::target::Target;
-use crate::tuning::Tuning;
-use std::time::Instant;
+use crate::warmup::tuning::Tuning;
 
 pub(super) struct Walker<'a, T: Target> {
     target: &'a T,
@@ -37,8 +36,10 @@ pub(super) struct Taken {
 
 /// Several drags to the same x*.
 pub(super) struct Comparison {
-    pub slow_seconds: f64,
-    pub tried: Vec<(Info, f64)>,
+    /// ln S(x|x*)/S(x*|x), which all their ratios contain.
+    pub log_s: f64,
+    /// What each would do there, and spent.
+    pub tried: Vec<Info>,
 }
 
 impl<'a, T: Target> Walker<'a, T> {
@@ -117,7 +118,7 @@ impl<'a, T: Target> Walker<'a, T> {
     }
 
     /// The state as seen in a frame.
-    pub fn z(&mut self, rule: &crate::FrameRule) -> Vec<f64> {
+    pub fn z(&mut self, rule: &crate::frame::FrameRule) -> Vec<f64> {
         let mut z = vec![0.0; self.state.y.len()];
         let mut spare = z.clone();
         let mut info = Info::default();
@@ -132,7 +133,7 @@ impl<'a, T: Target> Walker<'a, T> {
     /// tuned to typical places would not be accepted at the mode, where none of them ever is.
     ///
     /// Answers whether it did: where no frame was found, or the place has no mass, the mode will have to do.
-    pub fn scatter(&mut self, rule: &crate::FrameRule, rng: &mut Rng) -> bool {
+    pub fn scatter(&mut self, rule: &crate::frame::FrameRule, rng: &mut Rng) -> bool {
         let mut info = Info::default();
         rule.place(self.target, &mut self.state.slow, &mut self.work, &mut info);
         let found = info.frame_failures == 0;
@@ -150,6 +151,61 @@ impl<'a, T: Target> Walker<'a, T> {
             }
             _ => false,
         }
+    }
+
+    /// A slow evaluation for what it tells of the marginal there; nothing where there is no mass, or no mode.
+    pub fn visit(
+        &mut self,
+        rule: &crate::frame::FrameRule,
+        x: &[f64],
+    ) -> Result<Option<f64>, Error> {
+        self.spent.slow_evaluations += 1;
+        let Some(mut slow) = prepare(self.target, x)? else {
+            return Ok(None);
+        };
+        let before = self.visits.len();
+        self.place(rule, &mut slow);
+        self.note_visits();
+        Ok(self.visits.get(before).map(|visit| visit.log_marginal))
+    }
+
+    /// Finds a frame, at the chain's expense.
+    fn place(&mut self, rule: &crate::frame::FrameRule, slow: &mut Slow<T::Cache>) {
+        let mut info = Info::default();
+        rule.place(self.target, slow, &mut self.work, &mut info);
+        self.spent += info;
+    }
+
+    /// Goes to another x, and to a typical y of its frame there (or its mode); stays where neither has mass.
+    pub fn restart(
+        &mut self,
+        rule: &crate::frame::FrameRule,
+        x: &[f64],
+        rng: &mut Rng,
+    ) -> Result<(), Error> {
+        self.spent.slow_evaluations += 1;
+        let Some(mut slow) = prepare(self.target, x)? else {
+            return Ok(());
+        };
+        self.place(rule, &mut slow);
+        self.note_visits();
+        let z: Vec<f64> = self.state.y.iter().map(|_| rng.normal()).collect();
+        for z in [z.clone(), vec![0.0; z.len()]] {
+            let mut y = z.clone();
+            rule.of(&slow).to_y(&z, &mut y);
+            self.spent.fast_evaluations += 1;
+            if let Ok(value) = evaluate(self.target, &slow, &y, &mut self.work.buffers)
+                && value > f64::NEG_INFINITY
+            {
+                self.state = State {
+                    slow,
+                    y,
+                    log_density: value,
+                };
+                return Ok(());
+            }
+        }
+        Ok(())
     }
 
     pub fn step(&mut self, kernel: &Kernel, rng: &mut Rng) -> Result<Taken, Error> {
@@ -199,38 +255,37 @@ impl<'a, T: Target> Walker<'a, T> {
     ) -> Result<Option<Surrogate>, Error> {
         let visits = self.pooled_visits(exchange)?;
         let crossings = tilt::pooled(&self.crossings, self.state.slow.x.len(), exchange)?;
-        Ok(tilt::fit(&visits, &crossings, &tuning.centre, &tuning.slow))
+        first_decides(exchange, || {
+            tilt::fit(&visits, &crossings, &tuning.centre, &tuning.slow)
+        })
     }
 
     /// One proposed x*, and what each of several drags would make of it: the log ratios with what they
-    /// spent and the seconds they took. `None` where x* has no mass.
+    /// spent. `None` where x* has no mass.
     pub fn compare(
         &mut self,
         drags: &[&Drag],
         proposal: &SlowProposal,
         rng: &mut Rng,
     ) -> Result<Option<Comparison>, Error> {
-        let begun = Instant::now();
         let log_s = proposal.propose(&self.state.slow.x, &mut self.work.x, rng);
         self.spent.slow_evaluations += 1;
         let Some(slow) = prepare(self.target, &self.work.x)? else {
             return Ok(None);
         };
-        let slow_seconds = begun.elapsed().as_secs_f64();
         let mut proposed = Proposed { slow, log_s };
         let mut tried = Vec::with_capacity(drags.len());
         for drag in drags {
             // Each pays for its own frame, as it would if it were the one chosen.
             proposed.slow.frames.clear();
-            let begun = Instant::now();
             let (state, work) = (&mut self.state, &mut self.work);
             let info = drag.foretell(self.target, state, &mut proposed, work, rng)?;
             self.spent += info;
-            tried.push((info, begun.elapsed().as_secs_f64()));
+            tried.push(info);
         }
         self.note_visits();
         Ok(Some(Comparison {
-            slow_seconds,
+            log_s: proposed.log_s,
             tried,
         }))
     }

@@ -1,0 +1,272 @@
+//! Watches whether frames work everywhere: failures, and regions that framed moves never enter.
+//!
+//! A frame that is wrong in some region makes that region unreachable for its own moves; the chain then looks
+//! perfect and is wrong. Moves in the linear frame, which every kernel of warm-up's has, do get there, and that
+//! difference is what is looked for here.
+
+use crate::kernel::info::Info;
+use serde::{Deserialize, Serialize};
+
+/// The edges between regions of a slow variable, in standard deviations from its mean.
+const EDGES: [f64; 9] = [-3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0];
+const REGIONS: usize = EDGES.len() + 1;
+/// Proposals before anything is said about them, and arrivals by other moves.
+const ENOUGH: f64 = 30.0;
+const ENOUGH_OTHERS: f64 = 5.0;
+/// An edge that framed moves cross with less than this share of their usual acceptance, and of the acceptance of
+/// other moves across it, is shut to them.
+const SHUT: f64 = 0.1;
+/// A region in which more than this share of searches fails is worth a word.
+const FAILING: f64 = 0.1;
+
+/// What was seen in one region of one slow variable, and at its upper edge.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+struct Region {
+    draws: f64,
+    framed: f64,
+    framed_acceptance: f64,
+    failures: f64,
+    /// Proposals across the upper edge, either way, in a Laplace frame and otherwise.
+    across: [f64; 2],
+    /// The sums of their acceptance probabilities.
+    across_acceptance: [f64; 2],
+}
+
+/// How frames fare in each region of x.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FrameHealth {
+    centre: Vec<f64>,
+    sds: Vec<f64>,
+    regions: Vec<Region>,
+    /// Where the chain stood before the step.
+    last: Option<Vec<f64>>,
+}
+
+/// A region in which frames do not work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ailment {
+    /// Which slow variable.
+    pub variable: usize,
+    /// From where to where, on that variable's own scale.
+    pub range: (f64, f64),
+    /// What is wrong there.
+    pub kind: AilmentKind,
+    /// The share of draws in the region.
+    pub share: f64,
+}
+
+/// What can be wrong with frames in a region.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum AilmentKind {
+    /// Framed moves into and out of the region are hardly ever accepted, though other moves are.
+    Shut,
+    /// The search for the mode fails for this share of the x proposed there.
+    Failing(f64),
+}
+
+impl FrameHealth {
+    /// Regions about these means, in units of these standard deviations.
+    pub fn new(centre: &[f64], sds: &[f64]) -> Self {
+        Self {
+            centre: centre.to_vec(),
+            sds: sds.to_vec(),
+            regions: vec![Region::default(); REGIONS * centre.len()],
+            last: None,
+        }
+    }
+
+    /// Notes a step: where it was proposed to go, where the chain stands after it, what happened.
+    pub(crate) fn note(&mut self, proposed: &[f64], x: &[f64], info: &Info) {
+        if info.outer_proposed == 0 || self.centre.is_empty() {
+            return;
+        }
+        let last = self.last.take();
+        let acceptance = info.log_ratio.min(0.0).exp();
+        let kind = usize::from(info.framed_proposed == 0);
+        for k in 0..self.centre.len() {
+            let (here, there) = (self.region(k, x[k]), self.region(k, proposed[k]));
+            self.regions[here].draws += 1.0;
+            let region = &mut self.regions[there];
+            if info.framed_proposed > 0 {
+                region.framed += 1.0;
+                region.framed_acceptance += acceptance;
+                region.failures += info.frame_failures.min(1) as f64;
+            }
+            if let Some(last) = &last {
+                let from = self.region(k, last[k]);
+                for edge in from.min(there)..from.max(there) {
+                    self.regions[edge].across[kind] += 1.0;
+                    self.regions[edge].across_acceptance[kind] += acceptance;
+                }
+            }
+        }
+        let mut last = last.unwrap_or_default();
+        last.clear();
+        last.extend_from_slice(x);
+        self.last = Some(last);
+    }
+
+    fn region(&self, k: usize, value: f64) -> usize {
+        let w = (value - self.centre[k]) / self.sds[k];
+        k * REGIONS + EDGES.iter().filter(|&&edge| w >= edge).count()
+    }
+
+    /// Everything counted, to be added up over chains.
+    pub(crate) fn numbers(&self) -> Vec<f64> {
+        let each = |r: &Region| {
+            [
+                r.draws,
+                r.framed,
+                r.framed_acceptance,
+                r.failures,
+                r.across[0],
+                r.across[1],
+                r.across_acceptance[0],
+                r.across_acceptance[1],
+            ]
+        };
+        self.regions.iter().flat_map(each).collect()
+    }
+
+    /// Adds what another chain counted.
+    pub(crate) fn absorb(&mut self, numbers: &[f64]) {
+        for (region, n) in self.regions.iter_mut().zip(numbers.chunks_exact(8)) {
+            region.draws += n[0];
+            region.framed += n[1];
+            region.framed_acceptance += n[2];
+            region.failures += n[3];
+            for kind in 0..2 {
+                region.across[kind] += n[4 + kind];
+                region.across_acceptance[kind] += n[6 + kind];
+            }
+        }
+    }
+
+    /// Adds another chain's counts.
+    pub fn merge(&mut self, other: &Self) {
+        self.absorb(&other.numbers());
+    }
+
+    /// The regions in which frames do not work; empty when all is well.
+    pub fn ailments(&self) -> Vec<Ailment> {
+        let mut found = Vec::new();
+        for k in 0..self.centre.len() {
+            let regions = &self.regions[k * REGIONS..(k + 1) * REGIONS];
+            let total = |f: fn(&Region) -> f64| regions.iter().map(f).sum::<f64>();
+            let usual = total(|r| r.framed_acceptance) / total(|r| r.framed).max(1.0);
+            let draws = total(|r| r.draws).max(1.0);
+            let edge = |b: usize| self.centre[k] + self.sds[k] * EDGES[b];
+            for (b, region) in regions.iter().enumerate() {
+                let rate = |kind: usize| region.across_acceptance[kind] / region.across[kind];
+                let shut = region.across[0] >= ENOUGH
+                    && region.across_acceptance[1] >= ENOUGH_OTHERS
+                    && rate(0) < SHUT * usual
+                    && rate(0) < SHUT * rate(1);
+                if shut {
+                    // The side further from the middle is the one that frames do not reach.
+                    let (outer, range) = if EDGES[b] >= 0.0 {
+                        (&regions[b + 1..], (edge(b), f64::INFINITY))
+                    } else {
+                        (&regions[..=b], (f64::NEG_INFINITY, edge(b)))
+                    };
+                    found.push(Ailment {
+                        variable: k,
+                        range,
+                        kind: AilmentKind::Shut,
+                        share: outer.iter().map(|r| r.draws).sum::<f64>() / draws,
+                    });
+                }
+                let failing = region.failures / region.framed;
+                // Where the target has no mass a search may well fail, and nothing is lost.
+                let visited = region.draws >= ENOUGH_OTHERS;
+                if visited && region.framed >= ENOUGH && failing > FAILING {
+                    let low = if b == 0 {
+                        f64::NEG_INFINITY
+                    } else {
+                        edge(b - 1)
+                    };
+                    let high = if b == EDGES.len() {
+                        f64::INFINITY
+                    } else {
+                        edge(b)
+                    };
+                    found.push(Ailment {
+                        variable: k,
+                        range: (low, high),
+                        kind: AilmentKind::Failing(failing),
+                        share: region.draws / draws,
+                    });
+                }
+            }
+        }
+        found
+    }
+}
+
+impl std::fmt::Display for Ailment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (low, high) = self.range;
+        write!(
+            f,
+            "slow variable {} between {low:.4} and {high:.4}: ",
+            self.variable
+        )?;
+        match self.kind {
+            AilmentKind::Shut => write!(
+                f,
+                "moves in the Laplace frame into and out of it are (nearly) never accepted, though other moves are, and {:.1} % of the draws lie in it. The frame is wrong in that region: check the model's gradient and curvature, or use the linear frame, and do not trust this run's tails",
+                100.0 * self.share
+            ),
+            AilmentKind::Failing(share) => write!(
+                f,
+                "the search for the mode of the fast variables failed for {:.0} % of the points proposed there, and the linear frame stood in. The conditional may have no mode there; draws are right, but mixing is slower",
+                100.0 * share
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(framed: bool, log_ratio: f64) -> Info {
+        Info {
+            outer_proposed: 1,
+            framed_proposed: u64::from(framed),
+            log_ratio,
+            ..Info::default()
+        }
+    }
+
+    #[test]
+    fn an_edge_that_only_other_moves_cross_is_reported() {
+        let mut health = FrameHealth::new(&[0.0], &[1.0]);
+        for _ in 0..100 {
+            health.note(&[0.2], &[0.2], &step(true, -0.5));
+            health.note(&[1.5], &[0.2], &step(true, -200.0));
+            health.note(&[1.5], &[1.5], &step(false, 0.0));
+            // Within the far side framed moves work, as they would there with a frame wrong in the same way.
+            health.note(&[1.6], &[1.6], &step(true, 0.0));
+            health.note(&[0.3], &[0.3], &step(false, 0.0));
+        }
+        let found = health.ailments();
+        assert!(!found.is_empty() && found.iter().all(|a| a.kind == AilmentKind::Shut));
+        assert_eq!(found[0].range, (0.5, f64::INFINITY));
+        assert!(
+            found[0].to_string().contains("40.0 % of the draws"),
+            "{}",
+            found[0]
+        );
+    }
+
+    #[test]
+    fn healthy_frames_have_no_ailments() {
+        let mut health = FrameHealth::new(&[0.0], &[1.0]);
+        for k in 0..1000 {
+            let x = 2.5 * f64::from(k).sin();
+            health.note(&[x], &[x], &step(k % 3 > 0, -0.3));
+        }
+        assert!(health.ailments().is_empty());
+    }
+}

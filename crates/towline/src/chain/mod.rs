@@ -1,0 +1,320 @@
+//! One chain: a target, a kernel, a state and a generator.
+
+pub(crate) mod exchange;
+pub(crate) mod health;
+
+use crate::chain::health::FrameHealth;
+use crate::error::Error;
+use crate::kernel::Kernel;
+use crate::kernel::info::Info;
+use crate::kernel::state::{State, Workspace};
+use crate::random::Rng;
+use crate::target::Target;
+use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
+
+/// A Markov chain on a target.
+#[derive(Debug)]
+pub struct Chain<T: Target> {
+    target: T,
+    kernel: Kernel,
+    state: State<T::Cache>,
+    work: Workspace,
+    rng: Rng,
+    steps: u64,
+    totals: Info,
+    health: Option<FrameHealth>,
+}
+
+/// Everything needed to go on with a chain, as plain data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Steps taken so far.
+    pub steps: u64,
+    /// The slow variables.
+    pub x: Vec<f64>,
+    /// The fast variables.
+    pub y: Vec<f64>,
+    /// The log density there, to see on resume that the model is the same.
+    pub log_density: f64,
+    /// The generator.
+    pub rng: Rng,
+    /// The kernel.
+    pub kernel: Kernel,
+    /// Acceptances and evaluations of all steps so far.
+    pub totals: Info,
+    /// Which frames are known at x: looking for them again is not to be counted again.
+    pub frames: Vec<u64>,
+}
+
+/// Where a chain stands, without its kernel: what changes from step to step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Position {
+    /// Steps taken so far.
+    pub steps: u64,
+    /// The slow variables.
+    pub x: Vec<f64>,
+    /// The fast variables.
+    pub y: Vec<f64>,
+    /// The log density there, to see on resume that the model is the same.
+    pub log_density: f64,
+    /// The generator.
+    pub rng: Rng,
+    /// Acceptances and evaluations of all steps so far.
+    pub totals: Info,
+    /// Which frames are known at x: looking for them again is not to be counted again.
+    pub frames: Vec<u64>,
+}
+
+impl Position {
+    /// With the kernel that moves it: everything needed to go on.
+    pub fn with(self, kernel: Kernel) -> Snapshot {
+        Snapshot {
+            steps: self.steps,
+            x: self.x,
+            y: self.y,
+            log_density: self.log_density,
+            rng: self.rng,
+            kernel,
+            totals: self.totals,
+            frames: self.frames,
+        }
+    }
+}
+
+/// A step as an observer sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Draw<'a> {
+    /// The number of this step, from 1.
+    pub step: u64,
+    /// The slow variables.
+    pub x: &'a [f64],
+    /// The fast variables.
+    pub y: &'a [f64],
+    /// The log density.
+    pub log_density: f64,
+    /// What happened in the step.
+    pub info: Info,
+}
+
+/// Watches a chain, and may stop it. Every closure of the right form is one.
+pub trait Observer {
+    /// Sees a draw; answers whether to go on.
+    fn observe(&mut self, draw: &Draw<'_>) -> ControlFlow<()>;
+}
+
+impl<F: FnMut(&Draw<'_>) -> ControlFlow<()>> Observer for F {
+    fn observe(&mut self, draw: &Draw<'_>) -> ControlFlow<()> {
+        self(draw)
+    }
+}
+
+impl<T: Target> Chain<T> {
+    /// A chain from a start. Chains of one run share a seed and have different streams.
+    ///
+    /// # Errors
+    /// Where the kernel does not fit, the start has no mass, or the model fails there.
+    pub fn new(
+        target: T,
+        kernel: impl Into<Kernel>,
+        x: &[f64],
+        y: &[f64],
+        rng: Rng,
+    ) -> Result<Self, Error> {
+        let kernel = kernel.into();
+        kernel.validate(x, y)?;
+        kernel.check_blocks(target.blocks())?;
+        let mut work = Workspace::new(x.len(), y.len());
+        let state = State::new(&target, x.to_vec(), y.to_vec(), &mut work.buffers)?;
+        if let Some(what) = kernel.needs_gradient().filter(|_| !y.is_empty()) {
+            let mut gradient = vec![0.0; y.len()];
+            let scratch = &mut work.buffers.scratch;
+            if target
+                .gradient(&state.slow.cache, y, &mut gradient, scratch)
+                .is_none()
+            {
+                return Err(Error::NoGradient { what });
+            }
+        }
+        Ok(Self {
+            target,
+            kernel,
+            state,
+            work,
+            rng,
+            steps: 0,
+            totals: Info {
+                slow_evaluations: 1,
+                fast_evaluations: 1,
+                ..Info::default()
+            },
+            health: None,
+        })
+    }
+
+    /// Takes one step.
+    ///
+    /// # Errors
+    /// The model's failure, or a log density that is no number. The chain is then still at a point of
+    /// its target, but its generator has moved on: for the same bits, resume an earlier snapshot.
+    pub fn advance(&mut self) -> Result<Info, Error> {
+        let info =
+            self.kernel
+                .step(&self.target, &mut self.state, &mut self.work, &mut self.rng)?;
+        self.steps += 1;
+        self.totals += info;
+        if let Some(health) = &mut self.health {
+            health.note(&self.work.x, &self.state.slow.x, &info);
+        }
+        Ok(info)
+    }
+
+    /// Takes so many steps, or fewer if the observer says stop; answers how many.
+    ///
+    /// # Errors
+    /// [`Error::ZeroIterations`], and what [`advance`](Self::advance) may answer.
+    pub fn run(&mut self, steps: u64, mut observer: impl Observer) -> Result<u64, Error> {
+        if steps == 0 {
+            return Err(Error::ZeroIterations);
+        }
+        for taken in 1..=steps {
+            let info = self.advance()?;
+            let draw = Draw {
+                step: self.steps,
+                x: &self.state.slow.x,
+                y: &self.state.y,
+                log_density: self.state.log_density,
+                info,
+            };
+            if observer.observe(&draw).is_break() {
+                return Ok(taken);
+            }
+        }
+        Ok(steps)
+    }
+
+    /// Watches from now on whether frames work everywhere; see [`FrameHealth::ailments`].
+    #[must_use]
+    pub fn watching(mut self, health: FrameHealth) -> Self {
+        self.health = Some(health);
+        self
+    }
+
+    /// What was seen of the frames' health, if it was watched.
+    pub fn health(&self) -> Option<&FrameHealth> {
+        self.health.as_ref()
+    }
+
+    /// The slow variables.
+    pub fn x(&self) -> &[f64] {
+        &self.state.slow.x
+    }
+
+    /// The fast variables.
+    pub fn y(&self) -> &[f64] {
+        &self.state.y
+    }
+
+    /// What the slow computation at x left behind.
+    pub fn cache(&self) -> &T::Cache {
+        &self.state.slow.cache
+    }
+
+    /// The log density at (x, y).
+    pub fn log_density(&self) -> f64 {
+        self.state.log_density
+    }
+
+    /// Steps taken so far.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Acceptances and evaluations of all steps so far, the start's included.
+    pub fn totals(&self) -> Info {
+        self.totals
+    }
+
+    /// The target.
+    pub fn target(&self) -> &T {
+        &self.target
+    }
+
+    /// Everything needed to go on later.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            steps: self.steps,
+            x: self.state.slow.x.clone(),
+            y: self.state.y.clone(),
+            log_density: self.state.log_density,
+            rng: self.rng.clone(),
+            kernel: self.kernel.clone(),
+            totals: self.totals,
+            frames: self.frames().collect(),
+        }
+    }
+
+    /// Where the chain stands.
+    pub fn position(&self) -> Position {
+        Position {
+            steps: self.steps,
+            x: self.state.slow.x.clone(),
+            y: self.state.y.clone(),
+            log_density: self.state.log_density,
+            rng: self.rng.clone(),
+            totals: self.totals,
+            frames: self.frames().collect(),
+        }
+    }
+
+    /// Which frames are known at x.
+    fn frames(&self) -> impl Iterator<Item = u64> {
+        self.state.slow.frames.iter().map(|placed| placed.key)
+    }
+
+    /// The same into an earlier position of this chain, without allocating: cheap enough for every step.
+    pub fn note_position(&self, position: &mut Position) {
+        position.steps = self.steps;
+        position.x.copy_from_slice(&self.state.slow.x);
+        position.y.copy_from_slice(&self.state.y);
+        position.log_density = self.state.log_density;
+        position.rng.clone_from(&self.rng);
+        position.totals = self.totals;
+        position.frames.clear();
+        position.frames.extend(self.frames());
+    }
+
+    /// Goes on from a snapshot, to the same bits as if there had been no interruption.
+    ///
+    /// # Errors
+    /// [`Error::ModelChanged`] where the model no longer gives the recorded log density; else as
+    /// [`new`](Self::new).
+    pub fn resume(target: T, snapshot: Snapshot) -> Result<Self, Error> {
+        let Snapshot {
+            steps,
+            x,
+            y,
+            log_density,
+            rng,
+            kernel,
+            totals,
+            frames,
+        } = snapshot;
+        let mut chain = Self::new(target, kernel, &x, &y, rng)?;
+        if chain.state.log_density.to_bits() != log_density.to_bits() {
+            return Err(Error::ModelChanged {
+                recorded: log_density,
+                computed: chain.state.log_density,
+            });
+        }
+        for rule in chain.kernel.frame_rules() {
+            if frames.contains(&rule.key()) {
+                let (slow, work) = (&mut chain.state.slow, &mut chain.work);
+                rule.place(&chain.target, slow, work, &mut Info::default());
+            }
+        }
+        chain.steps = steps;
+        chain.totals = totals;
+        Ok(chain)
+    }
+}

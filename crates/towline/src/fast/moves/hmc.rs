@@ -1,0 +1,112 @@
+//! Hamiltonian Monte Carlo for targets that give gradients; one leapfrog step is Langevin.
+
+use super::pcn::half_square;
+use super::{check_dim, check_positive};
+use crate::error::Error;
+use crate::fast::density::FastDensity;
+use crate::fast::step::{Coordinates, Move, Point, Tally, Work};
+use crate::linalg::Factor;
+use crate::random::Rng;
+use serde::{Deserialize, Serialize};
+
+/// A trajectory of fixed length with a fresh momentum, preconditioned by a factor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hmc {
+    step: f64,
+    leapfrogs: usize,
+    factor: Factor,
+}
+
+impl Hmc {
+    /// Trajectories of this many leapfrog steps, each of size `step` in the metric of `factor` (an
+    /// estimate of the root of y's covariance).
+    pub fn new(step: f64, leapfrogs: usize, factor: Factor) -> Self {
+        Self {
+            step,
+            leapfrogs,
+            factor,
+        }
+    }
+
+    /// The Langevin move: one leapfrog step.
+    pub fn langevin(step: f64, factor: Factor) -> Self {
+        Self::new(step, 1, factor)
+    }
+
+    /// p ← p + (step/2) Lᵀ g.
+    fn kick(&self, momentum: &mut [f64], gradient: &[f64], spare: &mut [f64]) {
+        self.factor.apply_transposed(gradient, spare);
+        for (p, g) in momentum.iter_mut().zip(&*spare) {
+            *p += 0.5 * self.step * g;
+        }
+    }
+
+    /// y ← y + step · L p.
+    fn drift(&self, y: &mut [f64], momentum: &[f64], spare: &mut [f64]) {
+        self.factor.apply(momentum, spare);
+        for (position, v) in y.iter_mut().zip(&*spare) {
+            *position += self.step * v;
+        }
+    }
+}
+
+impl Move for Hmc {
+    fn step<D: FastDensity, C: Coordinates>(
+        &self,
+        density: &mut D,
+        point: &mut Point<'_, C, D::Value>,
+        work: &mut Work<C>,
+        rng: &mut Rng,
+    ) -> Tally {
+        let Work {
+            proposal,
+            noise,
+            gradient,
+            spare,
+        } = work;
+        let (y, momentum) = (proposal.as_mut(), noise.as_mut());
+        let (gradient, spare) = (gradient.as_mut(), spare.as_mut());
+        y.copy_from_slice(point.at.as_ref());
+        for p in momentum.iter_mut() {
+            *p = rng.normal();
+        }
+        let start = density.log(point.value) - half_square(momentum);
+
+        let mut lost = density.gradient(y, gradient).is_none();
+        for _ in 0..self.leapfrogs {
+            self.kick(momentum, gradient, spare);
+            self.drift(y, momentum, spare);
+            // A trajectory that overflows is refused before the model is asked about it: the way back
+            // overflows too, so nothing is lost but the proposal.
+            lost = lost || y.iter().any(|v| !v.is_finite());
+            if lost {
+                break;
+            }
+            lost = density.gradient(y, gradient).is_none();
+            self.kick(momentum, gradient, spare);
+        }
+        if lost {
+            return Tally::one(false);
+        }
+        // Not the gradient's own answer, which may differ by a rounding error: what is stored must be what
+        // the density gives, bit for bit, or a resumed chain would think that the model had changed.
+        let value = density.value(y);
+        let end = density.log(value) - half_square(momentum);
+        let accepted = rng.accept(end - start);
+        if accepted {
+            point.at.as_mut().copy_from_slice(y);
+            point.value = value;
+        }
+        Tally::one(accepted)
+    }
+
+    fn validate(&self, dim: usize) -> Result<(), Error> {
+        check_dim("the covariance of the HMC move", self.factor.dim(), dim)?;
+        check_positive("the step of the HMC move", self.step)?;
+        check_positive("the leapfrog steps of the HMC move", self.leapfrogs as f64)
+    }
+
+    fn needs_gradient(&self) -> Option<&'static str> {
+        Some("the HMC (or Langevin) move")
+    }
+}

@@ -1,0 +1,133 @@
+//! Fast moves: reversible moves of y under whatever density they are handed.
+//!
+//! A move knows neither x nor x*, neither i nor n, and takes `&self`: it has no memory. Only
+//! reversible combinations exist, a random [`Mixture`](FastMove::Mixture) and a
+//! [`Palindrome`](FastMove::Palindrome) (A B B A); a plain sequence cannot be written down here,
+//! which is what keeps a drag exact.
+
+mod combine;
+mod coordinate;
+mod elliptical;
+mod hmc;
+mod nested;
+mod pcn;
+mod slice;
+mod walk;
+
+pub use coordinate::Coordinate;
+pub use elliptical::EllipticalSlice;
+pub use hmc::Hmc;
+pub use nested::NestedDrag;
+pub use pcn::CrankNicolson;
+pub use slice::Slice;
+pub use walk::RandomWalk;
+
+use crate::error::Error;
+use crate::fast::density::FastDensity;
+use crate::fast::step::{Coordinates, Move, Point, Tally, Work};
+use crate::random::Rng;
+use serde::{Deserialize, Serialize};
+
+/// A reversible move of the fast variables.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum FastMove {
+    /// All coordinates at once, Gaussian.
+    RandomWalk(RandomWalk),
+    /// One coordinate, chosen at random.
+    Coordinate(Coordinate),
+    /// A slice along one coordinate, chosen at random.
+    Slice(Slice),
+    /// Preconditioned Crank–Nicolson.
+    CrankNicolson(CrankNicolson),
+    /// Elliptical slice sampling.
+    EllipticalSlice(EllipticalSlice),
+    /// Hamiltonian Monte Carlo; with one leapfrog step, Langevin.
+    Hmc(Hmc),
+    /// A drag of the faster among the fast variables along with the slower.
+    Nested(NestedDrag),
+    /// One of several moves, each with its weight.
+    Mixture(Vec<(f64, FastMove)>),
+    /// Several moves in order, then in reverse order: A B B A.
+    Palindrome(Vec<FastMove>),
+}
+
+/// Hands a call to whichever move this is: the one place where a new move is registered.
+macro_rules! dispatch {
+    ($self:expr, $it:ident => $call:expr) => {
+        match $self {
+            FastMove::RandomWalk($it) => $call,
+            FastMove::Coordinate($it) => $call,
+            FastMove::Slice($it) => $call,
+            FastMove::CrankNicolson($it) => $call,
+            FastMove::EllipticalSlice($it) => $call,
+            FastMove::Hmc($it) => $call,
+            FastMove::Nested($it) => $call,
+            FastMove::Mixture(parts) => {
+                let $it = &combine::Mixture(parts);
+                $call
+            }
+            FastMove::Palindrome(parts) => {
+                let $it = &combine::Palindrome(parts);
+                $call
+            }
+        }
+    };
+}
+
+impl Move for FastMove {
+    fn step<D: FastDensity, C: Coordinates>(
+        &self,
+        density: &mut D,
+        point: &mut Point<'_, C, D::Value>,
+        work: &mut Work<C>,
+        rng: &mut Rng,
+    ) -> Tally {
+        dispatch!(self, it => it.step(density, point, work, rng))
+    }
+
+    fn validate(&self, dim: usize) -> Result<(), Error> {
+        dispatch!(self, it => it.validate(dim))
+    }
+
+    fn needs_gradient(&self) -> Option<&'static str> {
+        dispatch!(self, it => it.needs_gradient())
+    }
+
+    fn nested_block(&self) -> Option<usize> {
+        dispatch!(self, it => it.nested_block())
+    }
+
+    fn depth(&self) -> usize {
+        dispatch!(self, it => it.depth())
+    }
+
+    fn check_blocks(&self, blocks: &[usize]) -> Result<(), Error> {
+        dispatch!(self, it => it.check_blocks(blocks))
+    }
+}
+
+/// Refuses a list whose length is not the number of fast variables.
+fn check_dim(what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
+    if found == expected {
+        Ok(())
+    } else {
+        Err(Error::Dimension {
+            what,
+            expected,
+            found,
+        })
+    }
+}
+
+/// Refuses a setting that is not positive and finite.
+fn check_positive(what: &'static str, value: f64) -> Result<(), Error> {
+    if value > 0.0 && value.is_finite() {
+        Ok(())
+    } else {
+        Err(Error::Setting {
+            what,
+            value,
+            expected: "positive and finite",
+        })
+    }
+}

@@ -1,0 +1,461 @@
+//! The Laplace frame: the mode of the conditional at x, and a root of its inverse curvature there.
+
+use super::anchors::Anchors;
+use super::linear::Linear;
+use super::map::Frame;
+use crate::error::Error;
+use crate::linalg::{Factor, Root, hashed, symmetrise, transpose};
+use crate::optimise::lbfgs::ascend;
+use crate::optimise::newton::{Newton, STEP};
+use crate::optimise::surface::Surface;
+use crate::target::{Scratch, Target};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// How the mode of ℓ(x, ·) is found at each x, and what serves as its curvature.
+///
+/// The search starts from the linear frame, moved by the nearest anchor where there are any, so it is a function
+/// of x alone; and where it finds no mode that start stands: whole, never half of one and half of the other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "LaplaceParts")]
+pub struct Laplace {
+    linear: Linear,
+    curvature: Curvature,
+    anchors: Arc<Anchors>,
+    /// Computed, never read: a file in which something was changed must not keep its old key.
+    #[serde(skip)]
+    key: u64,
+}
+
+/// What is read of a Laplace frame.
+#[derive(Deserialize)]
+struct LaplaceParts {
+    linear: Linear,
+    curvature: Curvature,
+    #[serde(default)]
+    anchors: Arc<Anchors>,
+}
+
+impl From<LaplaceParts> for Laplace {
+    fn from(parts: LaplaceParts) -> Self {
+        Self::new(parts.linear, parts.curvature).anchored(parts.anchors)
+    }
+}
+
+/// Whose curvature a Laplace frame has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Curvature {
+    /// That of the conditional at its mode, found anew at each x: O(d²) fast evaluations, or the
+    /// model's own.
+    Local,
+    /// The learned one of the linear frame; only the mode moves. For many fast variables.
+    Learned,
+    /// The target's own, with its own search: see [`Target::own_frame`].
+    Own,
+}
+
+impl Curvature {
+    /// As a number, to send to other chains.
+    pub(crate) fn number(self) -> f64 {
+        match self {
+            Self::Local => 0.0,
+            Self::Learned => 1.0,
+            Self::Own => 2.0,
+        }
+    }
+
+    /// From such a number.
+    pub(crate) fn from_number(number: f64) -> Self {
+        match number {
+            1.0 => Self::Learned,
+            2.0 => Self::Own,
+            _ => Self::Local,
+        }
+    }
+}
+
+/// What a search found.
+pub(crate) struct Searched {
+    pub frame: Frame,
+    /// ℓ(x, m(x)) + ln|det L(x)|: Laplace's estimate of the log marginal, up to a constant.
+    pub log_marginal: Option<f64>,
+    pub evaluations: u64,
+}
+
+impl Laplace {
+    /// Frames that start their search from this linear one.
+    pub fn new(linear: Linear, curvature: Curvature) -> Self {
+        let laplace = Self {
+            linear,
+            curvature,
+            anchors: Arc::default(),
+            key: 0,
+        };
+        laplace.anchored(Arc::default())
+    }
+
+    /// The same, but searches begin where the nearest of these anchors says.
+    #[must_use]
+    pub fn anchored(mut self, anchors: Arc<Anchors>) -> Self {
+        self.anchors = anchors;
+        let numbers = hashed(self.linear.key(), self.anchors.numbers());
+        self.key = numbers.wrapping_add(match self.curvature {
+            Curvature::Local => 1,
+            Curvature::Learned => 2,
+            Curvature::Own => 3,
+        });
+        self
+    }
+
+    /// The linear frame to start from and to fall back on.
+    pub fn linear(&self) -> &Linear {
+        &self.linear
+    }
+
+    /// Whose curvature it has.
+    pub fn curvature(&self) -> Curvature {
+        self.curvature
+    }
+
+    /// Rules that search from different places, or differently, must not be taken for each other.
+    pub(crate) fn key(&self) -> u64 {
+        self.key
+    }
+
+    pub(crate) fn validate(&self, slow_dim: usize, fast_dim: usize) -> Result<(), Error> {
+        self.linear.validate(slow_dim, fast_dim)?;
+        self.anchors.validate(slow_dim, fast_dim)
+    }
+
+    /// The root in whose units the search is made, and that stands where none is found.
+    fn root(&self) -> &Arc<Factor> {
+        self.anchors.root().unwrap_or(self.linear.root())
+    }
+
+    /// The frame at x.
+    pub(crate) fn find<T: Target>(
+        &self,
+        target: &T,
+        x: &[f64],
+        cache: &T::Cache,
+        scratch: &mut Scratch,
+    ) -> Searched {
+        self.find_in(target, x, cache, scratch, &mut Room::default(), None)
+    }
+
+    /// The frame at x, in the memory of one that is no longer needed.
+    pub(crate) fn find_in<T: Target>(
+        &self,
+        target: &T,
+        x: &[f64],
+        cache: &T::Cache,
+        scratch: &mut Scratch,
+        room: &mut Room,
+        used: Option<Frame>,
+    ) -> Searched {
+        let dim = self.linear.fast_dim();
+        if dim == 0 {
+            return Searched {
+                frame: Frame::Identity,
+                log_marginal: Some(target.log_density_in(cache, &[], scratch)),
+                evaluations: 1,
+            };
+        }
+        self.linear.centre_into(x, &mut room.centre);
+        self.anchors.correct(x, &mut room.centre);
+        if self.curvature == Curvature::Own {
+            let linear = self.start_at(&room.centre);
+            return own(target, cache, linear, scratch);
+        }
+        room.y.resize(dim, 0.0);
+        let mut slope = Slope {
+            target,
+            cache,
+            centre: &room.centre,
+            root: self.root(),
+            scratch,
+            y: &mut room.y,
+            evaluations: 0,
+        };
+        room.ones.clear();
+        room.ones.resize(dim, FIRST_STEP);
+        room.origin.clear();
+        room.origin.resize(dim, 0.0);
+        let (newton, origin) = (&mut room.newton, &room.origin[..]);
+        let found = match self.curvature {
+            Curvature::Local => {
+                newton
+                    .climb(&mut slope, origin, &room.ones, STEP)
+                    .and_then(|height| {
+                        slope.centre_at(newton.at());
+                        let rows = &mut room.rows;
+                        rows.clear();
+                        rows.extend_from_slice(newton.curvature());
+                        self.local(height, slope.y, rows, used)
+                    })
+            }
+            Curvature::Learned => {
+                ascend(&mut slope, origin, FIRST_STEP).and_then(|(top, height)| {
+                    slope.centre_at(&top);
+                    let frame = self.start_at(slope.y);
+                    let log_marginal = height + frame.log_det();
+                    frame.is_usable().then_some((frame, log_marginal))
+                })
+            }
+            Curvature::Own => None,
+        };
+        let evaluations = slope.evaluations;
+        match found {
+            Some((frame, log_marginal)) => Searched {
+                frame,
+                log_marginal: Some(log_marginal),
+                evaluations,
+            },
+            None => Searched {
+                frame: self.start_at(&room.centre),
+                log_marginal: None,
+                evaluations,
+            },
+        }
+    }
+
+    /// A frame with this centre and the root in whose units the search is made.
+    fn start_at(&self, centre: &[f64]) -> Frame {
+        Frame::Affine {
+            centre: centre.to_vec(),
+            root: Root::Lower(self.root().clone()),
+        }
+    }
+
+    /// The frame at a peak y = m + L₀u of this height, with its curvature H in u: in y that is L₀⁻ᵀ H L₀⁻¹.
+    fn local(
+        &self,
+        height: f64,
+        y: &[f64],
+        rows: &mut [f64],
+        used: Option<Frame>,
+    ) -> Option<(Frame, f64)> {
+        let dim = y.len();
+        for row in rows.chunks_mut(dim) {
+            self.root().solve_transposed(row);
+        }
+        transpose(rows, dim);
+        for column in rows.chunks_mut(dim) {
+            self.root().solve_transposed(column);
+        }
+        symmetrise(rows, dim);
+        let (mut centre, mut inverse) = match used {
+            Some(Frame::Affine {
+                centre,
+                root: Root::Inverted(inverse),
+            }) => (centre, inverse),
+            _ => Default::default(),
+        };
+        if Arc::get_mut(&mut inverse).is_none() {
+            inverse = Arc::default();
+        }
+        if !Arc::get_mut(&mut inverse)?.refill(rows, dim) {
+            return None;
+        }
+        centre.clear();
+        centre.extend_from_slice(y);
+        let frame = Frame::Affine {
+            centre,
+            root: Root::Inverted(inverse),
+        };
+        let log_marginal = height + frame.log_det();
+        frame.is_usable().then_some((frame, log_marginal))
+    }
+}
+
+/// The memory of a search for a frame, used again by the next one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Room {
+    newton: Newton,
+    centre: Vec<f64>,
+    y: Vec<f64>,
+    origin: Vec<f64>,
+    ones: Vec<f64>,
+    rows: Vec<f64>,
+}
+
+/// What the target finds by itself from the linear frame's centre; the linear frame where it finds nothing.
+fn own<T: Target>(target: &T, cache: &T::Cache, linear: Frame, scratch: &mut Scratch) -> Searched {
+    let hint: &[f64] = match &linear {
+        Frame::Affine { centre, .. } => centre,
+        Frame::Identity => &[],
+    };
+    match target.own_frame(cache, hint, scratch) {
+        Some(own) => {
+            let frame = Frame::Affine {
+                centre: own.centre,
+                root: own.root,
+            };
+            let usable = frame.is_usable() && own.log_marginal.is_finite();
+            Searched {
+                frame: if usable { frame } else { linear },
+                log_marginal: usable.then_some(own.log_marginal),
+                evaluations: if usable { own.evaluations } else { 1 },
+            }
+        }
+        None => Searched {
+            frame: linear,
+            log_marginal: None,
+            evaluations: 1,
+        },
+    }
+}
+
+/// The first difference step, in units of the learned width of the conditional: about what the climb
+/// itself settles on.
+const FIRST_STEP: f64 = 0.3;
+
+/// The conditional at x as a surface over u, y seen in the linear frame.
+struct Slope<'a, T: Target> {
+    target: &'a T,
+    cache: &'a T::Cache,
+    centre: &'a [f64],
+    root: &'a Factor,
+    scratch: &'a mut Scratch,
+    y: &'a mut [f64],
+    evaluations: u64,
+}
+
+impl<T: Target> Slope<'_, T> {
+    /// Leaves y at u in `self.y`.
+    #[inline]
+    fn centre_at(&mut self, u: &[f64]) {
+        place(self.centre, self.root, u, self.y);
+    }
+}
+
+/// y at u.
+#[inline]
+fn place(centre: &[f64], root: &Factor, u: &[f64], y: &mut [f64]) {
+    root.apply(u, y);
+    for (value, m) in y.iter_mut().zip(centre) {
+        *value += m;
+    }
+}
+
+impl<T: Target> Surface for Slope<'_, T> {
+    fn height(&mut self, u: &[f64]) -> f64 {
+        self.evaluations += 1;
+        self.centre_at(u);
+        self.target.log_density_in(self.cache, self.y, self.scratch)
+    }
+
+    fn is_vectorised(&self) -> bool {
+        self.target.is_vectorised()
+    }
+
+    fn heights(&mut self, us: &[f64], out: &mut [f64]) {
+        let dim = self.y.len();
+        let mut ys = vec![0.0; us.len()];
+        for (u, y) in us.chunks_exact(dim).zip(ys.chunks_exact_mut(dim)) {
+            place(self.centre, self.root, u, y);
+        }
+        self.evaluations += out.len() as u64;
+        self.target
+            .log_density_batch(self.cache, &ys, out, self.scratch);
+    }
+
+    fn gradient(&mut self, u: &[f64], gradient: &mut [f64]) -> bool {
+        self.centre_at(u);
+        let mut by_y = vec![0.0; u.len()];
+        let known = self
+            .target
+            .gradient(self.cache, self.y, &mut by_y, self.scratch)
+            .is_some();
+        if known {
+            self.evaluations += 1;
+            self.root.apply_transposed(&by_y, gradient);
+        }
+        known
+    }
+
+    fn curvature(&mut self, u: &[f64], curvature: &mut [f64]) -> bool {
+        self.centre_at(u);
+        let known = self
+            .target
+            .curvature(self.cache, self.y, curvature, self.scratch);
+        if known {
+            self.evaluations += 1;
+            // H in u is Lᵀ H L: both sides by the map that takes gradients along.
+            let dim = u.len();
+            for _ in 0..2 {
+                let mut mapped = vec![0.0; dim * dim];
+                for (row, out) in curvature.chunks_mut(dim).zip(mapped.chunks_mut(dim)) {
+                    self.root.apply_transposed(row, out);
+                }
+                curvature.copy_from_slice(&mapped);
+                transpose(curvature, dim);
+            }
+        }
+        known
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Neal1, Neal2};
+    use crate::{Chain, CrankNicolson, Drag, FastMove, FrameRule, Rng, SlowProposal};
+
+    fn rough(fast: usize) -> Linear {
+        let root = Factor::diagonal(&vec![0.3; fast], "test").unwrap();
+        Linear::new(vec![0.0], vec![0.0; fast], vec![0.5; fast], root).unwrap()
+    }
+
+    #[test]
+    fn the_frame_of_a_gaussian_conditional_is_its_mean_and_sd() {
+        let rule = Laplace::new(rough(1), Curvature::Local);
+        for x in [-2.0, 0.0, 0.7, 3.0f64] {
+            let cache = Neal1.prepare(&[x]).unwrap().unwrap();
+            let found = rule.find(&Neal1, &[x], &cache, &mut Scratch::default());
+            let mut y = [0.0];
+            found.frame.to_y(&[0.0], &mut y);
+            let sd = 0.1 / (1.0 + x * x);
+            assert!((y[0] - x.sin()).abs() < 0.05 * sd);
+            assert!((found.frame.log_det() - sd.ln()).abs() < 1e-3);
+            let expected = -x * x - (1.0 + x * x).ln() + 0.1f64.ln();
+            assert!((found.log_marginal.unwrap() - expected).abs() < 2e-3);
+        }
+    }
+
+    #[test]
+    fn a_framed_drag_reaches_the_marginal_ideal_with_few_fast_evaluations() {
+        for (fast, most) in [(1, 14.0), (2, 22.0)] {
+            let frame = FrameRule::Laplace(Box::new(Laplace::new(rough(fast), Curvature::Local)));
+            let inner = FastMove::CrankNicolson(CrankNicolson::new(1.0));
+            let proposal = SlowProposal::random_walk(&[1.0]).unwrap();
+            let drag = Drag::new(1, proposal, inner).unwrap().in_frame(frame);
+            let (x, y) = ([0.0], vec![0.0; fast]);
+            let rng = Rng::stream(5, 0);
+            let mut rejected = 0;
+            let steps = 100_000;
+            let totals = if fast == 1 {
+                let mut chain = Chain::new(Neal1, drag, &x, &y, rng).unwrap();
+                for _ in 0..steps {
+                    rejected += 1 - chain.advance().unwrap().outer_accepted;
+                }
+                chain.totals()
+            } else {
+                let mut chain = Chain::new(Neal2, drag, &x, &y, rng).unwrap();
+                for _ in 0..steps {
+                    rejected += 1 - chain.advance().unwrap().outer_accepted;
+                }
+                chain.totals()
+            };
+            // Marginal Metropolis rejects 47.18 %; 0.4 % is some four standard errors.
+            let share = rejected as f64 / steps as f64;
+            assert!((share - 0.4718).abs() < 0.005, "{share}");
+            let cost = totals.fast_evaluations as f64 / totals.slow_evaluations as f64;
+            assert!(cost < most, "{cost}");
+            println!(
+                "{fast}: rejected {share}, fast per slow {cost}, failures {}",
+                totals.frame_failures
+            );
+        }
+    }
+}

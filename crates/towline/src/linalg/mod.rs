@@ -1,0 +1,14 @@
+//! Linear algebra of few dimensions: roots of covariances, small vectors and matrices.
+
+mod factor;
+mod inverse;
+pub(crate) mod packed;
+mod root;
+mod small;
+
+pub use factor::Factor;
+pub use inverse::Inverse;
+pub use root::{Root, RootMap};
+pub(crate) use small::{
+    HASH_START, SmallBuffer, dot, hashed, squared_distance, symmetrise, transpose,
+};

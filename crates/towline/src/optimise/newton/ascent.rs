@@ -1,0 +1,106 @@
+//! Where Newton's method goes from here: to the top of the parabola, or of its mirror image where the surface bends up.
+
+use super::here::Here;
+use crate::linalg::dot;
+use crate::linalg::packed::{cholesky, solve, solve_transposed};
+
+/// A direction curved less than this (in the learned scale) is flat: the learned scale stands.
+pub(super) const FLAT: f64 = 1e-6;
+
+/// Where to go from here.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ascent {
+    /// The step to the top of the parabola, or of its mirror image along directions that bend up.
+    pub step: Vec<f64>,
+    /// gradient · step: twice the gain that a parabola promises.
+    pub decrement: f64,
+    /// Whether no direction bends up.
+    pub concave: bool,
+    /// The curvature, with flat directions given the scale 1.
+    pub curvature: Vec<f64>,
+    /// The direction that bends up most, with how much.
+    pub upward: Option<(Vec<f64>, f64)>,
+    /// The Cholesky factor of the curvature, where it has one.
+    rows: Vec<f64>,
+}
+
+impl Ascent {
+    /// Looks where to go.
+    pub fn look(&mut self, here: &Here) {
+        let dim = here.at.len();
+        if cholesky(&here.curvature, dim, &mut self.rows).is_ok() {
+            let flat = (0..dim).any(|k| here.curvature[k * dim + k] < FLAT);
+            if !flat {
+                self.step.clone_from(&here.gradient);
+                solve(&self.rows, &mut self.step);
+                solve_transposed(&self.rows, &mut self.step);
+                self.decrement = dot(&here.gradient, &self.step);
+                if self.decrement.is_finite() {
+                    self.concave = true;
+                    self.curvature.clone_from(&here.curvature);
+                    self.upward = None;
+                    return;
+                }
+            }
+        }
+        self.by_eigenvectors(here);
+    }
+
+    /// Along every eigenvector by the size of its curvature, whichever way it bends.
+    fn by_eigenvectors(&mut self, here: &Here) {
+        let dim = here.at.len();
+        // Curvatures may differ by many orders of magnitude: bring the diagonal to 1 first.
+        let scale: Vec<f64> = (0..dim)
+            .map(|k| here.curvature[k * dim + k].abs().max(FLAT).sqrt())
+            .collect();
+        let matrix = faer::Mat::from_fn(dim, dim, |i, j| {
+            here.curvature[i * dim + j] / (scale[i] * scale[j])
+        });
+        let (mut step, mut curvature) = (vec![0.0; dim], vec![0.0; dim * dim]);
+        let (mut concave, mut upward) = (true, None::<(Vec<f64>, f64)>);
+        if let Ok(eigen) = matrix.self_adjoint_eigen(faer::Side::Lower) {
+            let vectors = eigen.U();
+            let values = eigen.S().column_vector();
+            for e in 0..dim {
+                let v: Vec<f64> = (0..dim).map(|i| vectors[(i, e)] / scale[i]).collect();
+                let slope = dot(&here.gradient, &v);
+                let bent: f64 = values[e];
+                let flat = bent.abs() < FLAT;
+                let size = if flat { 1.0 } else { bent.abs() };
+                if !flat && bent < 0.0 {
+                    concave = false;
+                    if upward.as_ref().is_none_or(|u| -bent > u.1) {
+                        upward = Some((v.clone(), -bent));
+                    }
+                }
+                // A flat direction with a slope is a plane: go up it as far as its learned width.
+                for i in 0..dim {
+                    step[i] += v[i] * slope / size;
+                }
+                for i in 0..dim {
+                    for j in 0..dim {
+                        let (a, b) = (vectors[(i, e)] * scale[i], vectors[(j, e)] * scale[j]);
+                        curvature[i * dim + j] += size * a * b;
+                    }
+                }
+            }
+        } else {
+            concave = false;
+            step.copy_from_slice(&here.gradient);
+        }
+        // A direction whose own curvature is flat keeps the learned scale, not the floor's.
+        for k in 0..dim {
+            if here.curvature[k * dim + k].abs() < FLAT {
+                for j in 0..dim {
+                    curvature[k * dim + j] = 0.0;
+                    curvature[j * dim + k] = 0.0;
+                }
+                curvature[k * dim + k] = 1.0;
+                step[k] = here.gradient[k];
+            }
+        }
+        self.decrement = dot(&here.gradient, &step);
+        (self.step, self.curvature) = (step, curvature);
+        (self.concave, self.upward) = (concave, upward);
+    }
+}

@@ -1,0 +1,195 @@
+//! A deterministic climb to a mode: Newton's method that converges from anywhere on a single peak.
+//!
+//! It finds the mode and curvature of a conditional for the Laplace frame, and of the estimated
+//! marginal for a start. Coordinates are meant to be scaled so that the peak is of width 1, but a
+//! wrong scale costs evaluations, not convergence: difference steps follow the curvature that is
+//! found, steps that overshoot are shortened, and steps that gain more than a parabola would are
+//! lengthened, so that a start 10⁵ log units down, on a flat tail or on an exponential wall is a
+//! matter of a few dozen evaluations.
+
+mod ascent;
+mod here;
+#[cfg(test)]
+mod tests;
+
+use super::coordinate::feel;
+use super::surface::{STRAYED, Surface, clean};
+use ascent::Ascent;
+use here::Here;
+
+/// The top.
+#[derive(Debug, Clone)]
+pub(crate) struct Peak {
+    pub at: Vec<f64>,
+    /// Minus the second derivatives at the top, row by row; positive definite.
+    pub curvature: Vec<f64>,
+}
+
+/// How many times derivatives may be taken. A peak needs two to ten; a climb that needs more is lost.
+const MOST_ROUNDS: usize = 80;
+/// A round that gained this many log units was far from the top.
+const FAR: f64 = 100.0;
+/// The squared distance to the top, in units of its width, at which the last step is taken on trust.
+const CLOSE: f64 = 1e-3;
+/// A parabola that foretold the height to this many log units is the peak's own.
+const FORETOLD: f64 = 0.01;
+/// A climb that begins more than this far down (twice the log units that a parabola would promise), or where the
+/// surface bends up, or that takes long, has its top looked at twice.
+const DOUBTFUL: f64 = 25.0;
+/// Difference steps, in units of the peak's width: small enough to see the peak's own curvature, large
+/// enough that a model's rounding or interpolation noise of 1e-4 log units does not show.
+pub(crate) const STEP: f64 = 0.3;
+/// Steps are made finer by this factor where a top shows no peak's curvature, down to this share of the first.
+const FINER: f64 = 0.4;
+const FINEST: f64 = 0.05;
+/// The memory of a search, used again by the next one, so that searches need not allocate.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Newton {
+    here: Here,
+    ascent: Ascent,
+}
+
+/// Climbs from `start` with first difference steps `steps`; `None` where no top is found. Difference steps are of this
+/// many widths: wider ones than [`STEP`] for a surface that is itself only known to a hundredth of a log unit or so.
+pub(crate) fn climb_with(
+    surface: &mut impl Surface,
+    start: &[f64],
+    steps: &[f64],
+    width: f64,
+) -> Option<Peak> {
+    let mut newton = Newton::default();
+    newton.climb(surface, start, steps, width)?;
+    Some(Peak {
+        at: newton.here.at,
+        curvature: newton.ascent.curvature,
+    })
+}
+
+impl Newton {
+    /// Climbs, and returns the height of the top; see [`climb_with`].
+    pub fn climb(
+        &mut self,
+        surface: &mut impl Surface,
+        start: &[f64],
+        steps: &[f64],
+        width: f64,
+    ) -> Option<f64> {
+        self.search(surface, start, steps, width).or_else(|| {
+            // Derivatives led nowhere: feel the way along one axis after another, then try again.
+            let felt = feel(surface, start, steps)?;
+            let strayed = felt
+                .iter()
+                .zip(start)
+                .any(|(u, s)| (u - s).abs() > 1e-3 * STRAYED);
+            if strayed {
+                return None;
+            }
+            self.search(surface, &felt, steps, width)
+        })
+    }
+
+    /// The top that was found.
+    pub fn at(&self) -> &[f64] {
+        &self.here.at
+    }
+
+    /// Minus the second derivatives there, row by row; positive definite.
+    pub fn curvature(&self) -> &[f64] {
+        &self.ascent.curvature
+    }
+
+    /// Newton's method.
+    fn search(
+        &mut self,
+        surface: &mut impl Surface,
+        start: &[f64],
+        steps: &[f64],
+        width: f64,
+    ) -> Option<f64> {
+        let dim = start.len();
+        let Self { here, ascent } = self;
+        here.begin(start, steps);
+        here.height = clean(surface.height(start));
+        if here.height == f64::NEG_INFINITY {
+            return None;
+        }
+        let (mut refined, mut gained) = (false, 0.0);
+        // A climb that came from afar may have stopped on a tail so flat that differences take it for a top.
+        let mut doubtful = false;
+        let mut share = width;
+        for round in 0..MOST_ROUNDS {
+            // With a gradient but no curvature, differences of heights are still what is simplest.
+            let exact = surface.curvature(&here.at, &mut here.curvature)
+                && surface.gradient(&here.at, &mut here.gradient);
+            if !exact {
+                // Far down, the axes' own curvatures do: mixed differences are for the neighbourhood of the top.
+                here.differences(surface, gained < FAR || round % 4 == 3)?;
+            }
+            let strayed = here
+                .at
+                .iter()
+                .zip(start)
+                .any(|(u, s)| (u - s).abs() > STRAYED);
+            if strayed || !here.finite() {
+                return None;
+            }
+            // Steps that were far from the peak's own width have measured something else than its curvature.
+            let fitting = exact || here.refit_steps(share);
+            ascent.look(here);
+            let decrement = ascent.decrement;
+            if decrement < 4.0 && !here.unseen.is_empty() {
+                // At the top as far as can be seen, which is not far: look further along the other axes.
+                for &k in &here.unseen {
+                    here.steps[k] *= 8.0;
+                }
+                continue;
+            }
+            // (Not where heights are rough and dear, as those of a marginal are.)
+            let late = round >= 4 || round == 0 && (decrement > DOUBTFUL || !ascent.concave);
+            doubtful |= late && width <= STEP;
+            if ascent.concave && decrement < CLOSE {
+                if fitting || refined {
+                    if doubtful && here.look_uphill(surface) {
+                        continue;
+                    }
+                    return Some(here.top(ascent));
+                }
+                refined = true;
+                continue;
+            }
+            refined = false;
+            if !ascent.concave && decrement < CLOSE {
+                // On a saddle or in a trough: leave it along the direction that bends up most.
+                if here.leave(surface, ascent).is_none() {
+                    // No way up: a top after all, whose curvature such long steps do not show.
+                    if exact || share < FINEST * width {
+                        return None;
+                    }
+                    share *= FINER;
+                    here.steps.iter_mut().for_each(|h| *h *= FINER);
+                }
+                continue;
+            }
+            let gain = here.advance(surface, ascent);
+            match gain {
+                Some(gain) => {
+                    gained = gain;
+                    let foretold = (gain - 0.5 * decrement).abs() < FORETOLD;
+                    let sure = !doubtful || dim == 1;
+                    if ascent.concave && fitting && foretold && decrement < 4.0 && sure {
+                        return Some(here.height);
+                    }
+                }
+                // No step gains: rounding has the last word near the top, and else the climb is lost.
+                None if ascent.concave
+                    && decrement < 0.1
+                    && doubtful
+                    && here.look_uphill(surface) => {}
+                None if ascent.concave && decrement < 0.1 => return Some(here.height),
+                None if !exact && here.shorten_steps() => {}
+                None => return None,
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,45 @@
+//! What an optimiser climbs: a height, and what else is known of it.
+
+/// What is climbed. Points without mass answer −∞; NaN and +∞ are taken as −∞ too, since a search
+/// looks where no chain would go.
+pub(crate) trait Surface {
+    /// The height at `u`.
+    fn height(&mut self, u: &[f64]) -> f64;
+
+    /// Whether [`heights`](Self::heights) is cheaper than as many single heights.
+    fn is_vectorised(&self) -> bool {
+        false
+    }
+
+    /// The heights at many u, one after another.
+    fn heights(&mut self, us: &[f64], out: &mut [f64]) {
+        let dim = us.len().checked_div(out.len()).unwrap_or(0);
+        for (k, value) in out.iter_mut().enumerate() {
+            *value = self.height(&us[k * dim..(k + 1) * dim]);
+        }
+    }
+
+    /// The gradient, where the surface knows it.
+    fn gradient(&mut self, u: &[f64], gradient: &mut [f64]) -> bool {
+        let _ = (u, gradient);
+        false
+    }
+
+    /// The curvature (minus the second derivatives, row by row), where the surface knows it.
+    fn curvature(&mut self, u: &[f64], curvature: &mut [f64]) -> bool {
+        let _ = (u, curvature);
+        false
+    }
+}
+
+/// A climb that has gone this far (in the learned scale) follows a slope without end.
+pub(crate) const STRAYED: f64 = 1e15;
+
+/// What a search takes a height for.
+pub(crate) fn clean(height: f64) -> f64 {
+    if height.is_nan() || height == f64::INFINITY {
+        f64::NEG_INFINITY
+    } else {
+        height
+    }
+}

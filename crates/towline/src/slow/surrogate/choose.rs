@@ -1,0 +1,258 @@
+//! The choice among candidates: by cross-validation, and by whether the folds agree where proposals would go.
+
+use super::jump::Jumps;
+use super::limits::{
+    DEGREES, FOLDS, JUMP_MOST_SLOW, JUMPLESS_MOVES, LOOK_PLACES, LOOK_STARTS, MOST_COEFFICIENTS,
+    POINTS_PER_COEFFICIENT, PROCESS_FEWEST, RIDGES, TOLERANCE, TRIAL_STARTS, WORST_ERROR,
+};
+use super::polynomial::{NormalEquations, Polynomial, count};
+use super::process::{Hyper, Process};
+use super::shape::{Correction, Guard, Shape};
+use super::visits::{Sample, Samples};
+use super::wander::Trial;
+use super::{Kind, Quality};
+
+/// A correction fitted to all points, and the same fitted without each fold in turn.
+struct Candidate {
+    kind: Kind,
+    whole: Correction,
+    folds: Vec<Correction>,
+}
+
+/// What was chosen, ready for use.
+pub(super) struct Choice {
+    pub shape: Shape,
+    pub jumps: Option<Jumps>,
+    pub moves: usize,
+    pub quality: Quality,
+    /// Its own draws, whitened.
+    pub draws: Vec<Vec<f64>>,
+}
+
+/// The cheapest candidate that is about as good as the best.
+pub(super) fn choose(samples: &Samples) -> Option<Choice> {
+    let guard = Guard::new(samples);
+    let start = samples
+        .inside()
+        .map(|(_, sample)| sample)
+        .max_by(|a, b| log_density_of(a).total_cmp(&log_density_of(b)))?;
+    let tried: Vec<Tried> = candidates(samples, &guard)
+        .into_iter()
+        .map(|candidate| try_out(candidate, samples, guard, &start.w))
+        .collect();
+    let best = tried.iter().map(Tried::error).fold(f64::INFINITY, f64::min);
+    let (factor, units) = TOLERANCE;
+    let chosen = tried
+        .into_iter()
+        .find(|tried| tried.error() <= factor * best + units)?;
+    let mut trial = Trial::new(&chosen.shape, &start.w, TRIAL_STARTS, None);
+    let (mut moves, mut memory) = trial.moves();
+    let mut jumps = None;
+    if moves > JUMPLESS_MOVES && samples.dim <= JUMP_MOST_SLOW {
+        let mut draws = trial.draws.clone();
+        for place in places(samples) {
+            draws.extend(Trial::new(&chosen.shape, &place, LOOK_STARTS, None).draws);
+        }
+        if let Some(found) = Jumps::fit(&draws) {
+            let with = Trial::new(&chosen.shape, &start.w, TRIAL_STARTS, Some(&found));
+            // Its parts again, by a chain that goes everywhere: then they have their masses.
+            let found = Jumps::fit(&with.draws).unwrap_or(found);
+            trial = Trial::new(&chosen.shape, &start.w, TRIAL_STARTS, Some(&found));
+            (moves, memory) = trial.moves();
+            jumps = Some(found);
+        }
+    }
+    Some(Choice {
+        shape: chosen.shape,
+        jumps,
+        moves,
+        quality: Quality {
+            kind: chosen.kind,
+            cv_error: chosen.cv_error,
+            spread: chosen.spread,
+            memory,
+            points: samples.list.len(),
+        },
+        draws: trial.draws,
+    })
+}
+
+/// A few points of the bulk, each the furthest from those before it: a shape in several pieces is looked at in each.
+fn places(samples: &Samples) -> Vec<Vec<f64>> {
+    let bulk: Vec<&Sample> = samples.list.iter().filter(|s| s.weight >= 1.0).collect();
+    let mut gaps = vec![f64::INFINITY; bulk.len()];
+    let mut chosen: Vec<Vec<f64>> = Vec::new();
+    while chosen.len() < LOOK_PLACES.min(bulk.len()) {
+        let Some(k) = (0..bulk.len()).max_by(|&a, &b| gaps[a].total_cmp(&gaps[b])) else {
+            break;
+        };
+        for (gap, sample) in gaps.iter_mut().zip(&bulk) {
+            let square: f64 = sample
+                .w
+                .iter()
+                .zip(&bulk[k].w)
+                .map(|(a, b)| (a - b) * (a - b))
+                .sum();
+            *gap = gap.min(square);
+        }
+        chosen.push(bulk[k].w.clone());
+    }
+    chosen
+}
+
+/// A candidate with the two errors it is judged by.
+struct Tried {
+    kind: Kind,
+    shape: Shape,
+    cv_error: f64,
+    spread: f64,
+}
+
+impl Tried {
+    /// The worse of the two.
+    fn error(&self) -> f64 {
+        self.cv_error.max(self.spread)
+    }
+}
+
+fn try_out(candidate: Candidate, samples: &Samples, guard: Guard, start: &[f64]) -> Tried {
+    let cv_error = cv_error(&candidate, samples, &guard);
+    let Candidate { kind, whole, folds } = candidate;
+    let shape = Shape {
+        correction: whole,
+        guard,
+    };
+    let draws = Trial::new(&shape, start, LOOK_STARTS, None).draws;
+    Tried {
+        kind,
+        cv_error,
+        spread: spread(folds, guard, &draws),
+        shape,
+    }
+}
+
+fn log_density_of(sample: &Sample) -> f64 {
+    sample.wanted - 0.5 * sample.distance * sample.distance
+}
+
+/// All candidates that the number of points allows, the cheapest first.
+fn candidates(samples: &Samples, guard: &Guard) -> Vec<Candidate> {
+    // The learned Gaussian itself: only its height is fitted, one point sufficing.
+    let mut list = vec![constant(samples)];
+    for degree in DEGREES {
+        let size = count(samples.dim, degree);
+        let enough = POINTS_PER_COEFFICIENT * size as f64 <= samples.list.len() as f64;
+        if size > MOST_COEFFICIENTS || !enough {
+            break;
+        }
+        list.extend(polynomial(samples, guard, degree));
+    }
+    if samples.list.len() >= PROCESS_FEWEST {
+        // Over the quadratic where there is one, else over the Gaussian.
+        let mean = list.iter().take(2).next_back();
+        list.extend(mean.and_then(|mean| process(samples, mean)));
+    }
+    list
+}
+
+fn constant(samples: &Samples) -> Candidate {
+    let height = |without: Option<usize>| {
+        let kept = samples
+            .list
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| Some(index % FOLDS) != without);
+        let (sum, weight) = kept.fold((0.0, 0.0), |(sum, weight), (_, sample)| {
+            (sum + sample.weight * sample.wanted, weight + sample.weight)
+        });
+        // With a fold that holds every point nothing is known, and zero is the guess.
+        let mean = if weight > 0.0 { sum / weight } else { 0.0 };
+        Correction::Polynomial(Polynomial::constant(mean))
+    };
+    Candidate {
+        kind: Kind::Gaussian,
+        whole: height(None),
+        folds: (0..FOLDS).map(|fold| height(Some(fold))).collect(),
+    }
+}
+
+/// The polynomial of one degree with the ridge that predicts best.
+fn polynomial(samples: &Samples, guard: &Guard, degree: usize) -> Option<Candidate> {
+    let equations = NormalEquations::new(samples, degree);
+    // A quadratic is not penalised: one ridge is as good as another.
+    let ridges = if degree < 3 { &RIDGES[..1] } else { &RIDGES };
+    ridges
+        .iter()
+        .filter_map(|&ridge| {
+            let whole = equations.solve(None, ridge)?;
+            let folds = (0..FOLDS)
+                .map(|fold| {
+                    equations
+                        .solve(Some(fold), ridge)
+                        .map(Correction::Polynomial)
+                })
+                .collect::<Option<Vec<_>>>()?;
+            let candidate = Candidate {
+                kind: Kind::Polynomial { degree },
+                whole: Correction::Polynomial(whole),
+                folds,
+            };
+            Some((cv_error(&candidate, samples, guard), candidate))
+        })
+        .min_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}
+
+/// A Gaussian process over the residuals of another candidate, fold by fold.
+fn process(samples: &Samples, mean: &Candidate) -> Option<Candidate> {
+    let base = |correction: &Correction| match correction {
+        Correction::Polynomial(polynomial) => Some(polynomial.clone()),
+        Correction::Process(_) => None,
+    };
+    let whole = base(&mean.whole)?;
+    let hyper = Hyper::choose(samples, &whole)?;
+    let folds = mean.folds.iter().enumerate().map(|(fold, mean)| {
+        Process::fit(samples, &base(mean)?, hyper, |index| index % FOLDS != fold)
+            .map(Correction::Process)
+    });
+    Some(Candidate {
+        kind: Kind::GaussianProcess,
+        folds: folds.collect::<Option<Vec<_>>>()?,
+        whole: Correction::Process(Process::fit(samples, &whole, hyper, |_| true)?),
+    })
+}
+
+/// The weighted rms error of predictions at points inside the radius, each made without the point's fold.
+fn cv_error(candidate: &Candidate, samples: &Samples, guard: &Guard) -> f64 {
+    let (mut sum, mut weight) = (0.0, 0.0);
+    for (index, sample) in samples.inside() {
+        let square = sample.distance * sample.distance;
+        let predicted = candidate.folds[index % FOLDS].value(&sample.w);
+        let error = guard.bound(predicted, square) - sample.wanted;
+        sum += sample.weight * error.abs().min(WORST_ERROR).powi(2);
+        weight += sample.weight;
+    }
+    (sum / weight).sqrt()
+}
+
+/// The jackknife's standard error of the log density at the surrogate's own draws, rms over them.
+///
+/// Cross-validation sees a candidate only where points are. One that grew a mode where there
+/// are none would send its proposals there, all in vain; but its folds will not agree about it.
+fn spread(folds: Vec<Correction>, guard: Guard, draws: &[Vec<f64>]) -> f64 {
+    let shapes: Vec<Shape> = folds
+        .into_iter()
+        .map(|correction| Shape { correction, guard })
+        .collect();
+    let count = FOLDS as f64;
+    let sum: f64 = draws
+        .iter()
+        .map(|w| {
+            let values: Vec<f64> = shapes.iter().map(|shape| shape.log_density(w)).collect();
+            let mean = values.iter().sum::<f64>() / count;
+            let square: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+            (square * (count - 1.0) / count).min(WORST_ERROR * WORST_ERROR)
+        })
+        .sum();
+    (sum / draws.len() as f64).sqrt()
+}

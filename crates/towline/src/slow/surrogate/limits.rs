@@ -1,0 +1,128 @@
+//! The constants of judgement of the surrogate, each with its reason.
+
+/// The bulk: points no further below the mode than this share of a Gaussian's draws would be.
+pub const BULK_SHARE: f64 = 0.975;
+
+/// Below the bulk a point's weight falls as exp(−rate × log units): the square root of what
+/// its density loses, so that rejected proposals still say where the density ends.
+pub const WEIGHT_RATE: f64 = 0.5;
+
+/// Points this many log units below the bulk are dropped: their weight would be e⁻⁶, and no smooth
+/// function of low degree follows a density that far down.
+pub const HOPELESS: f64 = 12.0;
+
+/// The best value must have this share of all points within reach below it, or it is a failed estimate.
+pub const COMPANY_SHARE: f64 = 0.02;
+
+/// The correction is followed out to the distance within which this share of the bulk lies:
+/// not the furthest point, which one odd estimate could put anywhere.
+pub const RADIUS_SHARE: f64 = 0.99;
+
+/// Points up to this multiple of the radius still take part in the fit, so that the edge is not extrapolated.
+pub const FIT_REACH: f64 = 1.5;
+
+/// The correction may pass what was seen by this many log units and no more.
+pub const MARGIN: f64 = 1.0;
+
+/// The rate at which the share of draws falls with distance in the tails. A Gaussian's falls at about 2.5 where
+/// the bulk ends and faster beyond; skewed marginals have tails that fall at 1 to 2, and where the surrogate's are
+/// lighter than the marginal's, a chain gets stuck. Costs a few hundredths of the acceptances.
+pub const TAIL_RATE: f64 = 0.75;
+
+/// A surrogate whose own draws have a mean further from zero than this, or a covariance further from the identity (in any entry), was
+/// whitened badly: the moments of a short chain may be far off where there is a long tail. It is fitted again, whitened by its own.
+pub const WHITE: f64 = 0.35;
+
+/// So often at most.
+pub const WHITENINGS: usize = 3;
+
+/// Degrees of the polynomials tried.
+pub const DEGREES: [usize; 3] = [2, 3, 4];
+
+/// Points needed per coefficient of a polynomial.
+pub const POINTS_PER_COEFFICIENT: f64 = 2.5;
+
+/// No more coefficients than this: the work grows as the cube, and this many take about a second.
+pub const MOST_COEFFICIENTS: usize = 700;
+
+/// Ridges tried on the coefficients of degree three and more, in units of one observation per squared
+/// unit of the normalised Hermite coefficient. The first is there for exact data.
+pub const RIDGES: [f64; 4] = [1e-9, 0.03, 0.3, 3.0];
+
+/// A relative ridge on every coefficient, against collinear points; far below any misfit.
+pub const TINY_RIDGE: f64 = 1e-12;
+
+/// Folds of the cross-validation.
+pub const FOLDS: usize = 5;
+
+/// Points that a Gaussian process is made of: evaluation costs some 8 ns for each.
+pub const PROCESS_POINTS: usize = 300;
+
+/// A Gaussian process is not tried with fewer.
+pub const PROCESS_FEWEST: usize = 30;
+
+/// Points on which the length and the nugget of the process are chosen (work: their cube, for each pair).
+pub const HYPER_POINTS: usize = 150;
+
+/// Length scales tried, in whitened units, where the bulk has size one in each direction.
+pub const LENGTHS: [f64; 6] = [0.6, 1.0, 1.7, 2.8, 4.6, 7.7];
+
+/// Nuggets tried, as shares of the variance of the process.
+pub const NUGGETS: [f64; 4] = [1e-6, 1e-4, 1e-2, 0.1];
+
+/// A cheaper candidate is taken when its error is within this factor and this many log units of the
+/// best: an rms of 0.02 costs a hundredth of the acceptances.
+pub const TOLERANCE: (f64, f64) = (1.1, 0.02);
+
+/// Disagreements and errors count up to this: a proposal e⁻⁴ wrong is lost whatever the rest is.
+pub const WORST_ERROR: f64 = 4.0;
+
+/// The first interval of a slice along a ray, in ln |w| and times √d: the spread of ln |w| under a Gaussian is
+/// about 0.7/√d, and a slice is a few times that.
+pub const RAY_WIDTH: f64 = 2.0;
+
+/// Numbers of moves per proposal that may be chosen. All odd: ellipse, ray, …, ellipse is a palindrome.
+pub const MOVES: [usize; 7] = [5, 7, 9, 13, 19, 29, 45];
+
+/// The memory of its start with which a proposal may be left: the largest correlation of w, |w|² and the
+/// log density, start with end. It adds twice itself to the autocorrelation time.
+pub const MEMORY: f64 = 0.05;
+
+/// Starts, two moves apart, from which the memory of the chosen candidate is measured, to about 0.02.
+pub const TRIAL_STARTS: usize = 4000;
+
+/// Starts for a candidate that is only looked at.
+pub const LOOK_STARTS: usize = 600;
+
+/// Moves before them, from the best point.
+pub const TRIAL_BURN: usize = 100;
+
+/// One in so many of the points is used to see whether the folds agree there.
+pub const TRIAL_STRIDE: usize = 5;
+
+/// Draws that the mixture of the jumps is fitted to, the most parts it has, and draws for each part and variable.
+pub const JUMP_DRAWS: usize = 1500;
+pub const JUMP_PARTS: usize = 24;
+pub const PART_DRAWS: usize = 15;
+
+/// Rounds in which its parts are moved to the middle of their draws.
+pub const JUMP_ROUNDS: usize = 8;
+
+/// Its parts are wider than their draws, in variance: a proposal must cover what it proposes for.
+pub const JUMP_SPREAD: f64 = 1.3;
+
+/// With more slow variables, jumps are hardly ever accepted.
+pub const JUMP_MOST_SLOW: usize = 12;
+
+/// A chain that needs no more moves than this without jumps does without them.
+pub const JUMPLESS_MOVES: usize = 9;
+
+/// Places from which a first chain starts, each the furthest from those before it.
+pub const LOOK_PLACES: usize = 6;
+
+/// Moves before the first heated draw, and between two.
+pub const HEATED_BURN: usize = 201;
+pub const HEATED_STRIDE: usize = 10;
+
+/// The seed of the trial chain: the fit is a function of the visits alone.
+pub const TRIAL_SEED: u64 = 0x70_77_6c_69_6e_65;

@@ -1,0 +1,314 @@
+//! A learned slow proposal: a frozen approximation of the marginal of x, sampled by a chain of its own.
+//!
+//! Every slow evaluation of warm-up gives an estimate of the log marginal at its x. A smooth function
+//! is fitted to them once; from then on x* is proposed by a chain on that function, which costs
+//! no slow evaluation, and the acceptance of the drag corrects what the function gets wrong.
+//!
+//! Read in this order: `limits` (all constants), `visits` (points made ready), `polynomial`, `process` (what
+//! may be fitted), `shape` (its tails and guards), `wander` (the chain), `choose`.
+
+mod choose;
+mod jump;
+mod limits;
+mod polynomial;
+mod process;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod visits;
+mod wander;
+
+pub use visits::Visit;
+
+use crate::error::Error;
+use crate::linalg::{Factor, SmallBuffer};
+use crate::random::Rng;
+use jump::Jumps;
+use limits::{HEATED_BURN, HEATED_STRIDE, WHITE, WHITENINGS};
+use serde::{Deserialize, Serialize};
+use shape::Shape;
+use visits::Samples;
+use wander::Wander;
+
+/// A frozen approximation π̃ of the marginal density of the slow variables.
+///
+/// Nothing about it changes once it is fitted. Its tails are exponential, heavier than those of the
+/// Gaussian it was whitened with; it should still be mixed with random-walk proposals, which do not
+/// depend on what was learned.
+///
+/// ```
+/// use towline::{Factor, Surrogate, Visit};
+/// // A skewed density of one variable, visited on a grid.
+/// let log_marginal = |x: f64| 3.0 * x - 3.0 * x.exp();
+/// let visits: Vec<Visit> = (0..80)
+///     .map(|k| -2.5 + 0.05 * f64::from(k))
+///     .map(|x| Visit { x: vec![x], log_marginal: log_marginal(x) })
+///     .collect();
+/// let factor = Factor::diagonal(&[0.6], "the spread of x")?;
+/// let surrogate = Surrogate::fit(&visits, &[-0.2], &factor).expect("enough points");
+/// assert!((surrogate.log_density(&[0.3]) - log_marginal(0.3)).abs() < 0.05);
+/// println!("{:?}", surrogate.quality());
+/// # Ok::<(), towline::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Surrogate {
+    centre: Vec<f64>,
+    factor: Factor,
+    /// The log density that the whitened shape calls zero.
+    offset: f64,
+    shape: Shape,
+    /// What makes its chain jump, where it would be slow without.
+    jumps: Option<Jumps>,
+    moves: usize,
+    quality: Quality,
+}
+
+/// What kind of function a surrogate is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Kind {
+    /// The learned Gaussian, with linear tails.
+    Gaussian,
+    /// The Gaussian times the exponential of a polynomial.
+    Polynomial {
+        /// Its total degree.
+        degree: usize,
+    },
+    /// A quadratic and a Gaussian process over what it leaves.
+    GaussianProcess,
+}
+
+/// How good a surrogate is expected to be.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Quality {
+    /// What was chosen.
+    pub kind: Kind,
+    /// The cross-validated error of log π̃ at visited points, weighted rms in log units. What matters: the
+    /// surrogate alone is accepted about 1 − 0.56 × this often, for small errors.
+    pub cv_error: f64,
+    /// The standard error of log π̃ at its own draws: large where it extrapolates.
+    pub spread: f64,
+    /// The largest correlation between a proposal and where it started, under π̃.
+    pub memory: f64,
+    /// The number of points that took part.
+    pub points: usize,
+}
+
+impl Surrogate {
+    /// Fits a surrogate to visited points; `None` where there are too few of use.
+    ///
+    /// `centre` and `factor` are the learned mean of x and the root of its covariance; where its own draws have others, it is
+    /// fitted again with those. Visits that are
+    /// not finite, repeated, or hopelessly far down are left out. The result depends
+    /// on the visits, their order and nothing else.
+    pub fn fit(visits: &[Visit], centre: &[f64], factor: &Factor) -> Option<Self> {
+        Self::fit_heated(visits, centre, factor, 1.0)
+    }
+
+    /// The same to visits of the marginal heated so many times, followed as far down as these reach.
+    pub(crate) fn fit_heated(
+        visits: &[Visit],
+        centre: &[f64],
+        factor: &Factor,
+        heat: f64,
+    ) -> Option<Self> {
+        let (mut fitted, mut draws) = Self::fit_whitened(visits, centre, factor, heat)?;
+        for _ in 0..WHITENINGS {
+            let Some((centre, factor)) = fitted.whitening(&draws) else {
+                break;
+            };
+            let Some(again) = Self::fit_whitened(visits, &centre, &factor, heat) else {
+                break;
+            };
+            (fitted, draws) = again;
+        }
+        Some(fitted)
+    }
+
+    /// A surrogate in these coordinates, and its own draws there.
+    fn fit_whitened(
+        visits: &[Visit],
+        centre: &[f64],
+        factor: &Factor,
+        heat: f64,
+    ) -> Option<(Self, Vec<Vec<f64>>)> {
+        let samples = Samples::new(visits, centre, factor, heat)?;
+        let choice = choose::choose(&samples)?;
+        let fitted = Self {
+            centre: centre.to_vec(),
+            factor: factor.clone(),
+            offset: samples.top,
+            shape: choice.shape,
+            jumps: choice.jumps,
+            moves: choice.moves,
+            quality: choice.quality,
+        };
+        Some((fitted, choice.draws))
+    }
+
+    /// The mean of its own draws in the bulk and the root of their covariance, where these are not what it was whitened with.
+    fn whitening(&self, draws: &[Vec<f64>]) -> Option<(Vec<f64>, Factor)> {
+        let p = self.dim();
+        // Beyond the radius its tails are heavier than those of what was seen, on purpose.
+        let radius = self.shape.guard.radius;
+        let near = |w: &&Vec<f64>| w.iter().map(|v| v * v).sum::<f64>() <= radius * radius;
+        let bulk: Vec<&Vec<f64>> = draws.iter().filter(near).collect();
+        let count = bulk.len().max(1) as f64;
+        let mean = |of: &dyn Fn(&[f64]) -> f64| bulk.iter().map(|w| of(w)).sum::<f64>() / count;
+        let means: Vec<f64> = (0..p).map(|i| mean(&|w| w[i])).collect();
+        let mut covariance = vec![0.0; p * p];
+        let mut off = means.iter().fold(0.0_f64, |most, m| most.max(m.abs()));
+        for i in 0..p {
+            for j in 0..p {
+                covariance[i * p + j] = mean(&|w| (w[i] - means[i]) * (w[j] - means[j]));
+                let wanted = f64::from(u8::from(i == j));
+                off = off.max((covariance[i * p + j] - wanted).abs());
+            }
+        }
+        if off <= WHITE || !off.is_finite() {
+            return None;
+        }
+        // Both through the old factor: x = centre + L w.
+        let own = Factor::from_covariance(&covariance, "the surrogate's own covariance").ok()?;
+        let through = |v: &[f64]| {
+            let mut out = vec![0.0; p];
+            self.factor.apply(v, &mut out);
+            out
+        };
+        let mut total = vec![0.0; p * p];
+        for k in 0..p {
+            let mut column = vec![0.0; p];
+            own.apply(&unit(k, p), &mut column);
+            let column = through(&column);
+            for i in 0..p {
+                for j in 0..p {
+                    total[i * p + j] += column[i] * column[j];
+                }
+            }
+        }
+        let shift = through(&means);
+        let centre = self.centre.iter().zip(&shift).map(|(c, s)| c + s).collect();
+        let factor = Factor::from_covariance(&total, "the surrogate's own covariance").ok()?;
+        Some((centre, factor))
+    }
+
+    /// How good it is expected to be.
+    pub fn quality(&self) -> &Quality {
+        &self.quality
+    }
+
+    /// The root of the covariance with which it is whitened.
+    pub(crate) fn factor(&self) -> &Factor {
+        &self.factor
+    }
+
+    /// The number of slow variables.
+    pub fn dim(&self) -> usize {
+        self.centre.len()
+    }
+
+    /// The number of elliptical slice moves in one proposal.
+    pub fn moves(&self) -> usize {
+        self.moves
+    }
+
+    /// log π̃(x), on the scale of the estimates it was fitted to.
+    pub fn log_density(&self, x: &[f64]) -> f64 {
+        let mut w = SmallBuffer::new(x.len());
+        let w = w.as_mut();
+        self.whiten(x, w);
+        self.offset + self.shape.log_density(w)
+    }
+
+    /// Writes an x* drawn by a reversible chain on π̃ from x, and answers
+    /// ln S(x|x*)/S(x*|x) = ln π̃(x)/π̃(x*).
+    pub(crate) fn propose(&self, x: &[f64], new: &mut [f64], rng: &mut Rng) -> f64 {
+        let mut w = vec![0.0; x.len()];
+        self.whiten(x, &mut w);
+        let density = |w: &[f64]| self.shape.log_density(w);
+        let mut chain = Wander::new(&density, w, self.jumps.as_ref());
+        let before = chain.log_density;
+        chain.run(self.moves, rng);
+        self.factor.apply(&chain.w, new);
+        for (new, centre) in new.iter_mut().zip(&self.centre) {
+            *new += centre;
+        }
+        before - chain.log_density
+    }
+
+    /// So many draws from π̃ heated (raised to the power 1/heat), by a long chain from its highest point: where to look next.
+    pub(crate) fn heated_draws(&self, heat: f64, count: usize, rng: &mut Rng) -> Vec<Vec<f64>> {
+        let p = self.dim();
+        let scale = heat.sqrt();
+        let hot = |v: &[f64]| {
+            let mut w = SmallBuffer::new(v.len());
+            let w = w.as_mut();
+            for (w, v) in w.iter_mut().zip(v) {
+                *w = scale * v;
+            }
+            self.shape.log_density(w) / heat
+        };
+        let mut chain = Wander::new(&hot, vec![0.0; p], None);
+        chain.run(HEATED_BURN, rng);
+        (0..count)
+            .map(|_| {
+                chain.run(HEATED_STRIDE, rng);
+                let w: Vec<f64> = chain.w.iter().map(|v| scale * v).collect();
+                self.unwhiten(&w)
+            })
+            .collect()
+    }
+
+    /// x at a whitened point.
+    fn unwhiten(&self, w: &[f64]) -> Vec<f64> {
+        let mut x = vec![0.0; w.len()];
+        self.factor.apply(w, &mut x);
+        x.iter_mut().zip(&self.centre).for_each(|(x, c)| *x += c);
+        x
+    }
+
+    /// The mean with which it is whitened.
+    pub(crate) fn centre(&self) -> &[f64] {
+        &self.centre
+    }
+
+    fn whiten(&self, x: &[f64], w: &mut [f64]) {
+        for k in 0..w.len() {
+            w[k] = x[k] - self.centre[k];
+        }
+        self.factor.solve(w);
+    }
+
+    /// Refuses one that does not fit the number of slow variables, or was damaged where it was stored.
+    pub(crate) fn validate(&self, dim: usize) -> Result<(), Error> {
+        for found in [self.centre.len(), self.factor.dim()] {
+            if found != dim {
+                return Err(Error::Dimension {
+                    what: "the surrogate of the slow variables",
+                    expected: dim,
+                    found,
+                });
+            }
+        }
+        let jumps = self.jumps.as_ref().is_none_or(|jumps| jumps.fits(dim));
+        if !self.shape.fits(dim) || !jumps || !self.centre.iter().all(|v| v.is_finite()) {
+            return Err(Error::Setting {
+                what: "a number of the surrogate",
+                value: f64::NAN,
+                expected: "finite, and they must be as many as its degree asks for",
+            });
+        }
+        // An even number of alternating moves would not be reversible.
+        if self.moves.is_multiple_of(2) {
+            return Err(Error::Setting {
+                what: "the number of moves of the surrogate's chain",
+                value: self.moves as f64,
+                expected: "odd",
+            });
+        }
+        Ok(())
+    }
+}
+
+fn unit(k: usize, p: usize) -> Vec<f64> {
+    (0..p).map(|i| f64::from(u8::from(i == k))).collect()
+}

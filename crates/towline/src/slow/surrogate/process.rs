@@ -1,0 +1,179 @@
+//! A small Gaussian process over a polynomial: for marginals that no polynomial of low degree follows.
+
+use super::limits::{HYPER_POINTS, LENGTHS, NUGGETS, PROCESS_POINTS};
+use super::polynomial::Polynomial;
+use super::visits::{Sample, Samples};
+use crate::linalg::Factor;
+use serde::{Deserialize, Serialize};
+
+/// A polynomial plus a weighted sum of bumps at some of the visited points.
+///
+/// Where there are no points the bumps vanish, and the polynomial remains.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Process {
+    pub mean: Polynomial,
+    /// 1/(2 ℓ² × 8); see [`bump`].
+    rate: f64,
+    /// Whitened coordinates in blocks of [`LANES`] points: the first coordinates of all, then the second, …
+    points: Vec<f64>,
+    /// One for each point, with zeros to fill the last block.
+    heights: Vec<f64>,
+}
+
+/// Points evaluated side by side.
+const LANES: usize = 8;
+
+/// The covariance at a squared distance: rational quadratic, (1 + t/8)⁻⁸ with t = r²/2ℓ².
+///
+/// All but the squared exponential e⁻ᵗ, smooth, a covariance in any dimension, and without an `exp`: compilers
+/// turn it into vector instructions, and it has the same bits everywhere.
+#[inline]
+fn bump(rate: f64, distance_squared: f64) -> f64 {
+    let second = (1.0 + rate * distance_squared).powi(2);
+    let fourth = second * second;
+    1.0 / (fourth * fourth)
+}
+
+/// What is chosen by marginal likelihood: the length scale, and the nugget as a share of the variance.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hyper {
+    length: f64,
+    nugget: f64,
+}
+
+impl Process {
+    /// Fits the residuals of `mean` at those of the process's points that `keep` lets through.
+    pub fn fit(
+        samples: &Samples,
+        mean: &Polynomial,
+        hyper: Hyper,
+        keep: impl Fn(usize) -> bool,
+    ) -> Option<Self> {
+        let chosen: Vec<&Sample> = subset(samples, PROCESS_POINTS)
+            .filter(|(index, _)| keep(*index))
+            .map(|(_, sample)| sample)
+            .collect();
+        let mut heights = residuals(&chosen, mean);
+        let root = Factor::from_covariance(&covariance(&chosen, hyper), "process").ok()?;
+        root.solve(&mut heights);
+        root.solve_transposed(&mut heights);
+        if !heights.iter().all(|h| h.is_finite()) {
+            return None;
+        }
+        heights.resize(heights.len().next_multiple_of(LANES), 0.0);
+        let mut points = Vec::with_capacity(heights.len() * samples.dim);
+        for block in chosen.chunks(LANES) {
+            for k in 0..samples.dim {
+                let lane = |lane: usize| block.get(lane).map_or(0.0, |sample| sample.w[k]);
+                points.extend((0..LANES).map(lane));
+            }
+        }
+        Some(Self {
+            mean: mean.clone(),
+            rate: hyper.rate(),
+            points,
+            heights,
+        })
+    }
+
+    #[inline]
+    pub fn value(&self, w: &[f64]) -> f64 {
+        let mut sums = [0.0; LANES];
+        let (heights, _) = self.heights.as_chunks::<LANES>();
+        let (points, _) = self.points.as_chunks::<LANES>();
+        for (block, heights) in points.chunks_exact(w.len()).zip(heights) {
+            let mut squares = [0.0; LANES];
+            for (coordinates, &v) in block.iter().zip(w) {
+                for lane in 0..LANES {
+                    let difference = coordinates[lane] - v;
+                    squares[lane] += difference * difference;
+                }
+            }
+            for lane in 0..LANES {
+                sums[lane] += heights[lane] * bump(self.rate, squares[lane]);
+            }
+        }
+        self.mean.value(w) + sums.iter().sum::<f64>()
+    }
+
+    pub fn fits(&self, dim: usize) -> bool {
+        self.mean.fits(dim)
+            && self.rate > 0.0
+            && self.heights.len().is_multiple_of(LANES)
+            && self.points.len() == dim * self.heights.len()
+            && self
+                .points
+                .iter()
+                .chain(&self.heights)
+                .all(|v| v.is_finite())
+    }
+}
+
+impl Hyper {
+    fn rate(self) -> f64 {
+        1.0 / (16.0 * self.length * self.length)
+    }
+
+    /// The pair of the grid with the highest marginal likelihood, the variance maximised over in closed form.
+    pub fn choose(samples: &Samples, mean: &Polynomial) -> Option<Self> {
+        let chosen: Vec<&Sample> = subset(samples, HYPER_POINTS).map(|(_, s)| s).collect();
+        let residuals = residuals(&chosen, mean);
+        let count = chosen.len() as f64;
+        let mut best: Option<(f64, Self)> = None;
+        for length in LENGTHS {
+            for nugget in NUGGETS {
+                let hyper = Self { length, nugget };
+                let covariance = covariance(&chosen, hyper);
+                let Ok(root) = Factor::from_covariance(&covariance, "process") else {
+                    continue;
+                };
+                let mut white = residuals.clone();
+                root.solve(&mut white);
+                let variance = white.iter().map(|v| v * v).sum::<f64>() / count;
+                let log_likelihood = -0.5 * count * variance.ln() - root.log_det();
+                // NaN never wins; residuals that are all zero leave nothing for a process to do.
+                if log_likelihood.is_finite() && best.is_none_or(|(top, _)| log_likelihood > top) {
+                    best = Some((log_likelihood, hyper));
+                }
+            }
+        }
+        best.map(|(_, hyper)| hyper)
+    }
+}
+
+/// At most `most` of the samples, evenly through their order, with their indices.
+fn subset(samples: &Samples, most: usize) -> impl Iterator<Item = (usize, &Sample)> {
+    let (all, most) = (samples.list.len(), most.min(samples.list.len()));
+    (0..most).map(move |k| {
+        let index = k * all / most;
+        (index, &samples.list[index])
+    })
+}
+
+fn residuals(chosen: &[&Sample], mean: &Polynomial) -> Vec<f64> {
+    chosen
+        .iter()
+        .map(|sample| sample.wanted - mean.value(&sample.w))
+        .collect()
+}
+
+/// A point of little weight is one with a large nugget.
+fn covariance(chosen: &[&Sample], hyper: Hyper) -> Vec<f64> {
+    let size = chosen.len();
+    let rate = hyper.rate();
+    let mut out = vec![0.0; size * size];
+    for i in 0..size {
+        for j in 0..i {
+            let entry = bump(rate, distance_squared(&chosen[i].w, &chosen[j].w));
+            out[i * size + j] = entry;
+            out[j * size + i] = entry;
+        }
+        out[i * size + i] = 1.0 + hyper.nugget / chosen[i].weight;
+    }
+    out
+}
+
+#[inline]
+fn distance_squared(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum()
+}

@@ -1,0 +1,130 @@
+//! The surrogate in whitened coordinates: a Gaussian with linear tails, and a guarded correction.
+
+use super::limits::{MARGIN, TAIL_RATE};
+use super::polynomial::Polynomial;
+use super::process::Process;
+use super::visits::Samples;
+use crate::linalg::SmallBuffer;
+use serde::{Deserialize, Serialize};
+
+/// What is added to −|w|²/2.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum Correction {
+    Polynomial(Polynomial),
+    Process(Process),
+}
+
+impl Correction {
+    #[inline]
+    pub fn value(&self, w: &[f64]) -> f64 {
+        match self {
+            Self::Polynomial(polynomial) => polynomial.value(w),
+            Self::Process(process) => process.value(w),
+        }
+    }
+
+    pub fn fits(&self, dim: usize) -> bool {
+        match self {
+            Self::Polynomial(polynomial) => polynomial.fits(dim),
+            Self::Process(process) => process.fits(dim),
+        }
+    }
+}
+
+/// What keeps a correction sane where there were no data.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Guard {
+    /// Beyond this |w| the correction is constant along rays, and the base falls linearly.
+    pub radius: f64,
+    /// How steeply it falls there: no more steeply than the Gaussian does at the radius.
+    slope: f64,
+    /// Bounds of the correction.
+    low: f64,
+    high: f64,
+    /// The bound of the log density itself: the mode, with a margin.
+    ceiling: f64,
+}
+
+impl Guard {
+    /// Bounds from what was seen, on the scale on which the mode has log density zero.
+    pub fn new(samples: &Samples) -> Self {
+        let seen = samples
+            .inside()
+            .map(|(_, sample)| sample.wanted)
+            .fold(f64::NEG_INFINITY, f64::max);
+        let radius = samples.radius;
+        // With the volume r^(d−1), the share of draws per unit of distance falls at the rate asked for.
+        let slope = (samples.dim - 1) as f64 / radius + TAIL_RATE;
+        Self {
+            radius,
+            slope: slope.min(radius),
+            low: -samples.depth - MARGIN,
+            // At least the level of the Gaussian itself, so that low < high whatever was seen.
+            high: seen.max(0.0) + MARGIN,
+            ceiling: MARGIN,
+        }
+    }
+
+    /// The correction, bounded, at a point of this squared length inside the radius.
+    #[inline]
+    pub fn bound(&self, correction: f64, square: f64) -> f64 {
+        // The floor last: a tail may end up too heavy, never too light.
+        correction
+            .min(self.high)
+            .min(self.ceiling + 0.5 * square)
+            .max(self.low)
+    }
+
+    fn fits(&self) -> bool {
+        self.radius > 0.0
+            && self.radius.is_finite()
+            && self.slope > 0.0
+            && self.slope <= self.radius
+            && self.low.is_finite()
+            && self.high.is_finite()
+            && self.ceiling.is_finite()
+    }
+}
+
+/// log π̃ as a function of w, up to a constant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Shape {
+    pub correction: Correction,
+    pub guard: Guard,
+}
+
+impl Shape {
+    /// −½|w|² + p(w) out to the radius R; beyond, −½R² − slope × (|w| − R) + p(R w/|w|).
+    ///
+    /// Continuous; along every ray beyond R it falls, and rises relative to the Gaussian.
+    #[inline]
+    pub fn log_density(&self, w: &[f64]) -> f64 {
+        let square: f64 = w.iter().map(|v| v * v).sum();
+        let radius = self.guard.radius;
+        if square <= radius * radius {
+            let correction = self.guard.bound(self.correction.value(w), square);
+            return correction - 0.5 * square;
+        }
+        self.tail(w, square)
+    }
+
+    #[cold]
+    fn tail(&self, w: &[f64], square: f64) -> f64 {
+        let (radius, distance) = (self.guard.radius, square.sqrt());
+        if !distance.is_finite() {
+            return f64::NEG_INFINITY;
+        }
+        let mut edge = SmallBuffer::new(w.len());
+        let edge = edge.as_mut();
+        for (edge, v) in edge.iter_mut().zip(w) {
+            *edge = v * (radius / distance);
+        }
+        let correction = self.correction.value(edge);
+        let correction = self.guard.bound(correction, radius * radius);
+        correction - 0.5 * radius * radius - self.guard.slope * (distance - radius)
+    }
+
+    pub fn fits(&self, dim: usize) -> bool {
+        self.guard.fits() && self.correction.fits(dim)
+    }
+}

@@ -1,0 +1,145 @@
+//! Visited points made ready for fitting: clean, whitened, weighted towards the bulk.
+
+use super::limits::{BULK_SHARE, COMPANY_SHARE, FIT_REACH, HOPELESS, RADIUS_SHARE, WEIGHT_RATE};
+use crate::linalg::Factor;
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ChiSquared, ContinuousCDF};
+
+/// A slow evaluation of warm-up: a point, and an estimate of the log marginal density there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Visit {
+    /// The slow variables.
+    pub x: Vec<f64>,
+    /// log π̂(x), up to a constant that is the same at every point.
+    pub log_marginal: f64,
+}
+
+/// One point that takes part in the fit.
+#[derive(Debug, Clone)]
+pub(super) struct Sample {
+    /// L⁻¹ (x − centre).
+    pub w: Vec<f64>,
+    /// |w|.
+    pub distance: f64,
+    /// log π̂ less `top`, plus |w|²/2: what a correction has to explain.
+    pub wanted: f64,
+    pub weight: f64,
+    /// Whether it is in the (heated) bulk.
+    inner: bool,
+}
+
+/// All points that take part in the fit, and what they say about the extent of the bulk.
+#[derive(Debug, Clone)]
+pub(super) struct Samples {
+    pub dim: usize,
+    pub list: Vec<Sample>,
+    /// The log density that the mode is guessed to have.
+    pub top: f64,
+    /// How far below the mode the (heated) bulk reaches.
+    pub depth: f64,
+    /// The distance within which the correction is followed.
+    pub radius: f64,
+}
+
+impl Samples {
+    /// `None` where too few points remain to say anything.
+    ///
+    /// With `heat` above one the bulk reaches that much further down: what is fitted is good well beyond where draws fall.
+    pub fn new(visits: &[Visit], centre: &[f64], factor: &Factor, heat: f64) -> Option<Self> {
+        let dim = centre.len();
+        if dim == 0 || factor.dim() != dim {
+            return None;
+        }
+        let points = distinct(visits, dim);
+        // A Gaussian in `dim` dimensions stands in for the shape of the bulk.
+        let chi_squared = ChiSquared::new(dim as f64).ok()?;
+        let bulk = 0.5 * chi_squared.inverse_cdf(BULK_SHARE);
+        let depth = heat * bulk;
+        let best = best_with_company(&points, depth + HOPELESS, dim)?;
+        // The best of n draws is itself below the mode.
+        let top = best + 0.5 * chi_squared.inverse_cdf(1.0 / points.len() as f64);
+
+        let mut list: Vec<Sample> = points
+            .iter()
+            .filter(|visit| (top - depth - HOPELESS..=top + depth).contains(&visit.log_marginal))
+            .map(|visit| {
+                let mut w: Vec<f64> = visit.x.iter().zip(centre).map(|(x, c)| x - c).collect();
+                factor.solve(&mut w);
+                let square: f64 = w.iter().map(|v| v * v).sum();
+                let below = top - visit.log_marginal;
+                Sample {
+                    w,
+                    distance: square.sqrt(),
+                    wanted: 0.5 * square - below,
+                    weight: (-WEIGHT_RATE / heat * (below - bulk).max(0.0)).exp(),
+                    inner: below <= depth,
+                }
+            })
+            .filter(|sample| sample.distance.is_finite())
+            .collect();
+        let mut distances: Vec<f64> = list
+            .iter()
+            .filter(|sample| sample.inner)
+            .map(|sample| sample.distance)
+            .collect();
+        if distances.len() < dim + 2 {
+            return None;
+        }
+        distances.sort_by(f64::total_cmp);
+        let radius = distances[((distances.len() - 1) as f64 * RADIUS_SHARE) as usize];
+        list.retain(|sample| sample.distance <= FIT_REACH * radius);
+        (radius > 0.0).then_some(Self {
+            dim,
+            list,
+            top,
+            depth,
+            radius,
+        })
+    }
+
+    /// The points whose error is what a candidate is judged by: where the correction is followed.
+    pub fn inside(&self) -> impl Iterator<Item = (usize, &Sample)> {
+        let radius = self.radius;
+        self.list
+            .iter()
+            .enumerate()
+            .filter(move |(_, sample)| sample.distance <= radius)
+    }
+}
+
+/// The finite visits, each x once (a second copy would sit in another fold and flatter the fit).
+fn distinct(visits: &[Visit], dim: usize) -> Vec<&Visit> {
+    let mut seen = std::collections::HashSet::new();
+    visits
+        .iter()
+        .filter(|visit| {
+            visit.x.len() == dim
+                && visit.log_marginal.is_finite()
+                && visit.x.iter().all(|v| v.is_finite())
+        })
+        // Adding zero makes −0 and 0 the same bits.
+        .filter(|visit| {
+            seen.insert(
+                visit
+                    .x
+                    .iter()
+                    .map(|v| (v + 0.0).to_bits())
+                    .collect::<Vec<_>>(),
+            )
+        })
+        .collect()
+}
+
+/// The highest value that has others within reach below it: one failed estimate must not pass for the mode.
+fn best_with_company(points: &[&Visit], reach: f64, dim: usize) -> Option<f64> {
+    let mut values: Vec<f64> = points.iter().map(|visit| visit.log_marginal).collect();
+    values.sort_by(|a, b| b.total_cmp(a));
+    let company = (dim + 2).max((COMPANY_SHARE * values.len() as f64) as usize);
+    (0..values.len())
+        .find(|&k| {
+            values
+                .get(k + company - 1)
+                .is_some_and(|value| values[k] - value <= reach)
+        })
+        .map(|k| values[k])
+}

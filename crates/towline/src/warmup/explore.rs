@@ -1,0 +1,215 @@
+//! Learning the marginal of x well beyond where draws will fall: visits come from the fit itself, heated, until fresh ones
+//! are predicted.
+//!
+//! A surrogate that saw one arm of a bent marginal proposes that arm, and all chains agree on it. So the next visits go where
+//! a heated fit has mass and nobody has been; what they find is believed, and the fit is made again.
+
+use super::common::{self, Common};
+use super::curvature;
+use super::start::MOST_SLOW;
+use super::walker::Walker;
+use crate::chain::exchange::{Exchange, first_decides};
+use crate::error::Error;
+use crate::frame::FrameRule;
+use crate::slow::surrogate::{Surrogate, Visit};
+use crate::target::Target;
+use crate::warmup::tuning::Tuning;
+
+/// Visits come from the marginal raised to the power one over this: its standard deviation is then 1.7 times as large.
+pub(super) const HEAT: f64 = 3.0;
+/// Points of the first batches: a few, and more for every slow variable.
+const BATCH_BASE: usize = 8;
+const BATCH_EACH: usize = 3;
+/// Later batches are this share of all visits, so that there are few of them.
+const BATCH_SHARE: f64 = 0.2;
+/// Heated draws among which the points of a batch are chosen, for each of them.
+const CANDIDATES: usize = 8;
+/// A fit is settled when it predicts a fresh batch within this many log units (weighted rms), in so many batches in a row.
+const SMALL_ERROR: f64 = 0.25;
+const IN_A_ROW: usize = 2;
+/// Errors count up to this many log units.
+const WORST_ERROR: f64 = 4.0;
+/// Chains begin at draws that are this hot: further apart than the target's own.
+const START_HEAT: f64 = 2.0;
+
+/// What exploring has to say of itself.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Explored {
+    /// Where this chain is to begin.
+    pub start: Vec<f64>,
+    /// Whether the fit predicts fresh visits.
+    pub settled: bool,
+    /// The error of the last batch.
+    pub error: f64,
+}
+
+/// Spends at most `most` slow evaluations, of all chains together; `None` where nothing can be fitted.
+pub(super) fn explore<T: Target>(
+    walker: &mut Walker<'_, T>,
+    tuning: &mut Tuning,
+    most: usize,
+    common: &mut Common,
+    exchange: &mut impl Exchange,
+) -> Result<Option<Explored>, Error> {
+    let p = walker.x().len();
+    let rule = tuning.rule(tuning.main.frame);
+    let mut visits = walker.pooled_visits(exchange)?;
+    let mut spent = 0;
+    if p > MOST_SLOW {
+        spent += curvature::improve(walker, tuning, &rule, &mut visits, common, exchange)?;
+    }
+    let mut explored = Explored {
+        start: Vec::new(),
+        settled: false,
+        error: f64::INFINITY,
+    };
+    let mut good = 0;
+    while spent < most && good < IN_A_ROW {
+        let least = BATCH_BASE + BATCH_EACH * p;
+        let size = least.max((BATCH_SHARE * visits.len() as f64) as usize);
+        let size = size.min(most - spent).max(1);
+        let fitted = first_decides(exchange, || {
+            Surrogate::fit_heated(&visits, &tuning.centre, &tuning.slow, HEAT)
+        })?;
+        let points = match &fitted {
+            Some(fitted) => next_points(fitted, &visits, size, common),
+            None => first_points(tuning, size, common),
+        };
+        let found = common.visit(walker, &rule, &points, exchange)?;
+        spent += points.len();
+        if let Some(fitted) = &fitted {
+            explored.error = error(fitted, &points, &found);
+            good = if explored.error <= SMALL_ERROR {
+                good + 1
+            } else {
+                0
+            };
+            tuning.centre = fitted.centre().to_vec();
+            tuning.slow = fitted.factor().clone();
+        }
+        common::note(&mut visits, &points, &found);
+    }
+    explored.settled = good >= IN_A_ROW;
+    let fitted = first_decides(exchange, || {
+        Surrogate::fit_heated(&visits, &tuning.centre, &tuning.slow, HEAT)
+    })?;
+    let Some(fitted) = fitted else {
+        return Ok(None);
+    };
+    tuning.centre = fitted.centre().to_vec();
+    tuning.slow = fitted.factor().clone();
+    tuning.scale = 2.38 / (p as f64).sqrt();
+    let starts = fitted.heated_draws(START_HEAT, common.chains, &mut common.rng);
+    tuning.surrogate = Some(fitted);
+    linear_through_modes(walker, tuning, exchange)?;
+    explored.start.clone_from(&starts[common.index]);
+    Ok(Some(explored))
+}
+
+/// Where nothing is fitted yet: normal draws about the centre, as hot.
+fn first_points(tuning: &Tuning, size: usize, common: &mut Common) -> Vec<Vec<f64>> {
+    let p = tuning.centre.len();
+    (0..size)
+        .map(|_| {
+            let noise: Vec<f64> = (0..p).map(|_| HEAT.sqrt() * common.rng.normal()).collect();
+            let mut x = vec![0.0; p];
+            tuning.slow.apply(&noise, &mut x);
+            x.iter_mut().zip(&tuning.centre).for_each(|(x, c)| *x += c);
+            x
+        })
+        .collect()
+}
+
+/// Heated draws of the fit: in turns the one that is furthest from all visits, and any one.
+fn next_points(
+    fitted: &Surrogate,
+    visits: &[Visit],
+    size: usize,
+    common: &mut Common,
+) -> Vec<Vec<f64>> {
+    let draws = fitted.heated_draws(HEAT, CANDIDATES * size, &mut common.rng);
+    let whiten = |x: &[f64]| {
+        let mut w: Vec<f64> = x.iter().zip(fitted.centre()).map(|(x, c)| x - c).collect();
+        fitted.factor().solve(&mut w);
+        w
+    };
+    let seen: Vec<Vec<f64>> = visits.iter().map(|visit| whiten(&visit.x)).collect();
+    let white: Vec<Vec<f64>> = draws.iter().map(|x| whiten(x)).collect();
+    let mut gaps: Vec<f64> = white
+        .iter()
+        .map(|w| {
+            let nearest = seen.iter().map(|v| distance(w, v));
+            nearest.fold(f64::INFINITY, f64::min)
+        })
+        .collect();
+    let mut chosen = Vec::with_capacity(size);
+    for turn in 0..size {
+        let k = if turn % 2 == 0 {
+            (0..gaps.len())
+                .max_by(|&a, &b| gaps[a].total_cmp(&gaps[b]))
+                .unwrap_or(0)
+        } else {
+            common.rng.index(draws.len())
+        };
+        chosen.push(draws[k].clone());
+        for (gap, w) in gaps.iter_mut().zip(&white) {
+            *gap = gap.min(distance(w, &white[k]));
+        }
+    }
+    chosen
+}
+
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
+}
+
+/// How well fresh visits were predicted: a weighted rms in log units, in which the bulk counts most.
+fn error(fitted: &Surrogate, points: &[Vec<f64>], found: &[Option<f64>]) -> f64 {
+    let predicted: Vec<f64> = points.iter().map(|x| fitted.log_density(x)).collect();
+    let higher = |a: f64, b: &f64| a.max(*b);
+    let top = predicted.iter().fold(f64::NEG_INFINITY, higher);
+    let (mut sum, mut weight) = (0.0, 0.0);
+    for (predicted, found) in predicted.iter().zip(found) {
+        // What is higher, the prediction or the truth, says how much the point matters.
+        let level = found.map_or(*predicted, |f| f.max(*predicted));
+        let counts = ((level - top) / HEAT).min(0.0).exp();
+        let off = found.map_or(WORST_ERROR, |f| (f - predicted).abs().min(WORST_ERROR));
+        sum += counts * off * off;
+        weight += counts;
+    }
+    (sum / weight.max(1e-300)).sqrt()
+}
+
+/// The linear frame through the modes that were met, those near the top counting most; its width stays.
+fn linear_through_modes<T: Target>(
+    walker: &Walker<'_, T>,
+    tuning: &mut Tuning,
+    exchange: &mut impl Exchange,
+) -> Result<(), Error> {
+    let modes = walker.pooled_modes(exchange)?;
+    let Some(surrogate) = &tuning.surrogate else {
+        return Ok(());
+    };
+    let heights: Vec<f64> = modes
+        .iter()
+        .map(|mode| surrogate.log_density(&mode.x))
+        .collect();
+    if let Some(linear) = super::start::line_through(
+        &modes,
+        &heights,
+        &tuning.slow,
+        tuning.linear.root().as_ref().clone(),
+    ) {
+        tuning.linear = linear;
+    }
+    let anchors = tuning
+        .anchors
+        .spread(&modes, &tuning.linear, &tuning.centre, &tuning.slow);
+    tuning.anchors = std::sync::Arc::new(anchors);
+    Ok(())
+}
+
+/// Whether visits tell the marginal: where only the mode moves, its estimate misses the width of the conditional.
+pub(super) fn can_explore(rule: &FrameRule, p: usize) -> bool {
+    p > 0 && rule.tells_the_marginal()
+}

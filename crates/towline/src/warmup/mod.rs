@@ -1,0 +1,601 @@
+//! Warm-up: from a start to a frozen [`Tuning`], with nothing set by hand.
+//!
+//! A search climbs to the mode of the estimated marginal of x; windows of fixed length then learn
+//! covariances, the linear frame and the scale of the steps; trials choose the inner move, the frame, n and
+//! the slow proposal by effective draws per cost; and a last window, with what was chosen, checks it.
+//! Every chain does the same, and what they learn is pooled at fixed points.
+
+mod common;
+mod curvature;
+mod explore;
+mod inner;
+mod moments;
+mod persistence;
+mod prices;
+mod settle;
+mod start;
+#[cfg(test)]
+mod tests;
+mod tilt;
+mod trials;
+pub(crate) mod tuning;
+mod walker;
+
+use crate::chain::exchange::{Exchange, Rounds, Solo, first_decides};
+use crate::chain::health::{AilmentKind, FrameHealth};
+use crate::error::Error;
+use crate::frame::Linear;
+use crate::frame::anchors::{Anchors, Mode};
+use crate::frame::laplace::Curvature;
+use crate::kernel::Kernel;
+use crate::kernel::info::Info;
+use crate::linalg::Factor;
+use crate::random::Rng;
+use crate::slow::surrogate::Visit;
+use crate::target::Target;
+use crate::warmup::tuning::{FrameKind, Setting, Tuning};
+use moments::{Moments, shrunk};
+pub use prices::Prices;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use walker::Walker;
+
+/// What a slow evaluation costs beside a fast one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cost {
+    /// Measured once, early, and rounded coarsely: see [`Prices`].
+    Measured,
+    /// So many fast evaluations: nothing is measured.
+    Ratio(f64),
+}
+
+/// The settings of a warm-up: the defaults need no change.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Warmup {
+    /// Slow evaluations each chain may spend, about; `None` for a number that suits the slow variables.
+    pub slow_evaluations: Option<usize>,
+    /// What evaluations cost.
+    pub cost: Cost,
+}
+
+impl Default for Warmup {
+    fn default() -> Self {
+        Self {
+            slow_evaluations: None,
+            cost: Cost::Measured,
+        }
+    }
+}
+
+/// A chain that is warm.
+#[derive(Debug, Clone)]
+pub struct Warm {
+    /// What was learned.
+    pub tuning: Tuning,
+    /// The slow variables where it stands.
+    pub x: Vec<f64>,
+    /// The fast variables.
+    pub y: Vec<f64>,
+    /// What warm-up spent, in this chain.
+    pub spent: Info,
+}
+
+/// A chain between two stages of its warm-up, as plain data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Warming {
+    stage: usize,
+    tuning: Tuning,
+    x: Vec<f64>,
+    y: Vec<f64>,
+    rng: Rng,
+    spent: Info,
+    visits: Vec<Visit>,
+    modes: Vec<Mode>,
+    crossings: Vec<tilt::Crossing>,
+    health: FrameHealth,
+}
+
+impl Warming {
+    /// How many stages are done, not counting the search.
+    pub fn stage(&self) -> usize {
+        self.stage
+    }
+
+    /// Whether there is nothing more to do.
+    pub fn is_done(&self) -> bool {
+        self.stage >= LAST_STAGE
+    }
+
+    /// What was spent so far, in this chain.
+    pub fn spent(&self) -> Info {
+        self.spent
+    }
+
+    /// The chain, warm, and its generator.
+    pub fn finish(self) -> (Warm, Rng) {
+        let warm = Warm {
+            tuning: self.tuning,
+            x: self.x,
+            y: self.y,
+            spent: self.spent,
+        };
+        (warm, self.rng)
+    }
+}
+
+/// Slow evaluations that a chain's warm-up is said to take: what is asked for is measured against this.
+const SLOW_BASE: usize = 400;
+const SLOW_EACH: usize = 150;
+/// The search: of each chain that has a start of its own.
+const SEARCH: [usize; 2] = [120, 45];
+/// Exploring, all chains together: at most so many, and so many for every slow variable up to eight; beyond that, differences
+/// for a covariance (their number is the square of the variables) twice over.
+const EXPLORE: [usize; 2] = [150, 150];
+/// The window, the trials and the last window, all chains together.
+const WINDOW: [usize; 2] = [80, 20];
+const TRIALS: [usize; 2] = [100, 10];
+const LAST: [usize; 2] = [100, 20];
+/// Many fast variables leave more to learn: what Laplace's estimate misses adds up.
+const MANY_TIMES: usize = 4;
+/// No chain takes fewer steps in a stage.
+const FEWEST: usize = 16;
+/// Every so many steps of the last window are made with the whole kernel, the others with the learned proposal that they teach.
+const SAFE_EVERY: usize = 5;
+/// Shares where the frame is wrong in some region: the linear frame does the work.
+const DISTRUSTED: [f64; 3] = [0.0, 0.3, 0.7];
+/// The stages after the search and the two windows.
+const TRIALS_STAGE: usize = 3;
+const LAST_STAGE: usize = 4;
+/// So many log units below the best chain's place, a chain has lost its way.
+const LOST: f64 = 100.0;
+/// What the curvature at the mode is worth beside draws, in draws for each variable.
+const BELIEF: f64 = 2.0;
+/// How many steps of a window are worth one independent draw, roughly: enough not to trust a short window.
+const STEPS_PER_DRAW: f64 = 5.0;
+/// The best share of accepted random-walk proposals: 0.44 in one dimension, 0.234 in many (Roberts,
+/// Gelman and Gilks 1997).
+fn best_acceptance(slow_dim: usize) -> f64 {
+    0.234 + 0.206 / slow_dim.max(1) as f64
+}
+
+impl Warmup {
+    /// Warms up one chain on its own.
+    ///
+    /// # Errors
+    /// A start without mass, a model that fails, settings that make no sense.
+    pub fn run<T: Target>(
+        &self,
+        target: &T,
+        x: &[f64],
+        y: &[f64],
+        rng: &mut Rng,
+    ) -> Result<Warm, Error> {
+        self.run_pooled(target, x, y, rng, &mut Solo)
+    }
+
+    /// Warms up one of several chains, all of which must call this with the same settings.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_pooled<T: Target>(
+        &self,
+        target: &T,
+        x: &[f64],
+        y: &[f64],
+        rng: &mut Rng,
+        exchange: &mut impl Exchange,
+    ) -> Result<Warm, Error> {
+        let mut warming = self.begin(target, x, y, rng.clone(), exchange)?;
+        while !warming.is_done() {
+            warming = self.advance(target, warming, exchange)?;
+        }
+        let (warm, after) = warming.finish();
+        *rng = after;
+        Ok(warm)
+    }
+
+    /// The first stage of a warm-up, the search. All chains of a run call this, then
+    /// [`advance`](Self::advance) until [`Warming::is_done`]; what stands between two stages can be saved,
+    /// read and gone on with, to the same bits.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn begin<T: Target>(
+        &self,
+        target: &T,
+        x: &[f64],
+        y: &[f64],
+        rng: Rng,
+        exchange: &mut impl Exchange,
+    ) -> Result<Warming, Error> {
+        self.validate(x, y)?;
+        let exchange = &mut Rounds::new(exchange, 0);
+        let steps = self
+            .scaled(SEARCH[0] + SEARCH[1] * x.len(), x.len())
+            .max(20);
+        let mut rng = rng;
+        let common = common::Common::new(&mut rng, exchange)?;
+        // Chains that begin at one place would all find the same: the first of them searches.
+        let start = [x, y].concat();
+        let starts = exchange.gather(&start)?;
+        let first = starts.iter().position(|theirs| *theirs == start);
+        let mut found = match first {
+            Some(first) if first < common.index => None,
+            _ => Some(start::search(target, x, y, steps)?),
+        };
+        let clock = found.as_mut().map(|found| std::mem::take(&mut found.clock));
+        let prices =
+            clock
+                .unwrap_or_default()
+                .agree(self.cost, target.has_own_frame(), exchange)?;
+        let (tuning, (x, y)) = first_tuning(found.as_ref(), prices, [x.len(), y.len()], exchange)?;
+        let tuning = first_decides(exchange, || tuning)?;
+        let visits = found
+            .as_mut()
+            .map(|found| std::mem::take(&mut found.visits));
+        let visits = visits.unwrap_or_default();
+        Ok(Warming {
+            stage: 0,
+            health: tuning.frame_health(),
+            tuning,
+            x,
+            y,
+            rng,
+            spent: found.map(|found| found.spent).unwrap_or_default(),
+            modes: modes_of(&visits),
+            crossings: Vec::new(),
+            visits: visits.into_iter().filter_map(learned).collect(),
+        })
+    }
+
+    /// The next stage.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn advance<T: Target>(
+        &self,
+        target: &T,
+        warming: Warming,
+        exchange: &mut impl Exchange,
+    ) -> Result<Warming, Error> {
+        let (stage, p, d) = (warming.stage + 1, warming.x.len(), warming.y.len());
+        let exchange = &mut Rounds::new(exchange, stage);
+        let chains = exchange.chains();
+        let steps = |[base, each]: [usize; 2]| {
+            let many = if d > start::MOST_FAST { MANY_TIMES } else { 1 };
+            let all = self.scaled(many * (base + each * p), p);
+            all.div_ceil(chains).max(FEWEST)
+        };
+        let (mut walker, mut tuning, mut rng) = Walker::new(target, warming)?;
+        let (tuned, rng_mut) = (&mut tuning, &mut rng);
+        let rule = tuned.rule(tuned.main.frame);
+        if stage == 2 && tuned.main.frame == FrameKind::Own {
+            settle::settle(&mut walker, tuned, rng_mut, exchange)?;
+        }
+        match stage {
+            1 if p == 0 => {
+                learn_fast_alone(&mut walker, tuned, 2 * steps(WINDOW), rng_mut, exchange)?;
+            }
+            1 if explore::can_explore(&rule, p) => {
+                let most = self.explore_most(p);
+                let mut common = common::Common::new(rng_mut, exchange)?;
+                let explored = explore::explore(&mut walker, tuned, most, &mut common, exchange)?;
+                if let Some(explored) = explored {
+                    walker.restart(&tuned.rule(tuned.main.frame), &explored.start, rng_mut)?;
+                }
+                walker.health = tuned.frame_health();
+            }
+            1 | 2 if p > 0 => {
+                learn(&mut walker, tuned, steps(WINDOW), rng_mut, exchange)?;
+                let modes = walker.pooled_modes(exchange)?;
+                let anchors =
+                    tuned
+                        .anchors
+                        .spread(&modes, &tuned.linear, &tuned.centre, &tuned.slow);
+                tuned.anchors = Arc::new(anchors);
+                walker.health = tuned.frame_health();
+            }
+            TRIALS_STAGE => {
+                trials::choose(&mut walker, tuned, steps(TRIALS), rng_mut, exchange)?;
+            }
+            LAST_STAGE if p > 0 => {
+                last_window(&mut walker, tuned, steps(LAST), rng_mut, exchange)?;
+            }
+            _ => {}
+        }
+        // Everybody pooled the same numbers and so decided the same; where machines round differently, what the first
+        // chain decided holds for all.
+        let tuning = first_decides(exchange, || tuning)?;
+        Ok(walker.leave(stage, tuning, rng))
+    }
+
+    /// So many evaluations, or as many more or fewer as was asked for.
+    fn scaled(&self, evaluations: usize, p: usize) -> usize {
+        let usual = (SLOW_BASE + SLOW_EACH * p) as f64;
+        let share = self.slow_evaluations.map_or(1.0, |n| n as f64 / usual);
+        (share * evaluations as f64).ceil() as usize
+    }
+
+    /// What exploring may spend.
+    fn explore_most(&self, p: usize) -> usize {
+        let few = p.min(start::MOST_SLOW);
+        let differences = if p > few { p * p } else { 0 };
+        self.scaled(EXPLORE[0] + EXPLORE[1] * few + differences, p)
+    }
+
+    /// Whether the settings make sense, whatever the target.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.validate(&[0.0], &[])
+    }
+
+    fn validate(&self, x: &[f64], y: &[f64]) -> Result<(), Error> {
+        if x.is_empty() && y.is_empty() {
+            return Err(Error::Dimension {
+                what: "the start, slow and fast variables together,",
+                expected: 1,
+                found: 0,
+            });
+        }
+        if let Some(few) = self.slow_evaluations.filter(|&n| n < 50) {
+            return Err(Error::Setting {
+                what: "the slow evaluations of warm-up",
+                value: few as f64,
+                expected: "at least 50",
+            });
+        }
+        match self.cost {
+            Cost::Ratio(ratio) if !(ratio > 0.0 && ratio.is_finite()) => Err(Error::Setting {
+                what: "the cost ratio",
+                value: ratio,
+                expected: "positive and finite: how many fast evaluations a slow one costs",
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What a visit tells the surrogate.
+fn learned(visit: crate::kernel::state::Visit) -> Option<Visit> {
+    let crate::kernel::state::Visit {
+        x, log_marginal, ..
+    } = visit;
+    log_marginal.map(|log_marginal| Visit { x, log_marginal })
+}
+
+/// The modes among these visits.
+fn modes_of(visits: &[crate::kernel::state::Visit]) -> Vec<Mode> {
+    let mode = |visit: &crate::kernel::state::Visit| {
+        let y = visit.mode.clone()?;
+        Some(Mode {
+            x: visit.x.clone(),
+            y,
+        })
+    };
+    visits.iter().filter_map(mode).collect()
+}
+
+/// A place (x, y).
+type Place = (Vec<f64>, Vec<f64>);
+
+/// The search's findings, and where this chain begins: those of the chain that found the highest place, so that all begin with
+/// the same (a mean of widths found at different places describes neither).
+///
+/// A chain that did not search, or whose place is hopelessly lower, begins where the best one does: what has so
+/// little mass would not be visited by a run of any length.
+fn first_tuning(
+    found: Option<&start::Found>,
+    prices: Prices,
+    [p, d]: [usize; 2],
+    exchange: &mut impl Exchange,
+) -> Result<(Tuning, Place), Error> {
+    let mut mine = vec![f64::NEG_INFINITY];
+    if let Some(found) = found {
+        mine = vec![found.height, found.curvature.number()];
+        mine.extend(found.x.iter().chain(&found.y));
+        mine.extend(found.slow.covariance());
+        mine.extend(found.linear.numbers());
+    }
+    let all = exchange.gather(&mine)?;
+    let mut best = 0;
+    for (k, theirs) in all.iter().enumerate() {
+        if theirs[0] > all[best][0] {
+            best = k;
+        }
+    }
+    let damaged = || Error::Exchange("what the searches found did not arrive whole".to_owned());
+    let (head, rest) = all[best].split_at_checked(2).ok_or_else(damaged)?;
+    let (x, rest) = rest.split_at_checked(p).ok_or_else(damaged)?;
+    let (y, rest) = rest.split_at_checked(d).ok_or_else(damaged)?;
+    let (covariance, linear) = rest.split_at_checked(p * p).ok_or_else(damaged)?;
+    let slow = Factor::from_covariance(covariance, "the slow covariance")?;
+    let linear = Linear::from_numbers(linear, p, d).ok_or_else(damaged)?;
+    let curvature = Curvature::from_number(head[1]);
+    let place = match found {
+        Some(found) if found.height >= head[0] - LOST => (found.x.clone(), found.y.clone()),
+        _ => (x.to_vec(), y.to_vec()),
+    };
+    let frame = match curvature {
+        Curvature::Local => FrameKind::Laplace,
+        Curvature::Learned => FrameKind::Mode,
+        Curvature::Own => FrameKind::Own,
+    };
+    let setting = |frame, n| Setting {
+        frame,
+        n,
+        inner: Tuning::first_inner(),
+    };
+    let tuning = Tuning {
+        centre: x.to_vec(),
+        scale: 2.38 / (p.max(1) as f64).sqrt(),
+        slow,
+        anchors: Arc::new(match curvature {
+            Curvature::Local => Anchors::scaled(linear.root().clone()),
+            Curvature::Learned | Curvature::Own => Anchors::default(),
+        }),
+        linear,
+        main: setting(frame, 2),
+        safe: setting(FrameKind::Linear, 5),
+        shares: [0.0, 0.75, 0.25],
+        surrogate: None,
+        extra: 2,
+        alone: None,
+        prices,
+        trials: Vec::new(),
+        notes: Vec::new(),
+    };
+    Ok((tuning, place))
+}
+
+/// One window: draws with a scale that adapts, then new covariances and a new linear frame.
+fn learn<T: Target>(
+    walker: &mut Walker<'_, T>,
+    tuning: &mut Tuning,
+    steps: usize,
+    rng: &mut Rng,
+    exchange: &mut impl Exchange,
+) -> Result<(), Error> {
+    // The walk alone adapts its scale; where the marginal was explored, every other step goes by what was learned.
+    let mut walk = tuning.clone();
+    walk.surrogate = None;
+    let mut kernel = walk.kernel()?;
+    let learned = match &tuning.surrogate {
+        Some(surrogate) => Some(Kernel::Cycle(vec![
+            tuning.learned_drag(surrogate)?,
+            tuning.extra_moves(),
+        ])),
+        None => None,
+    };
+    let (mut moments, best) = (
+        Moments::new(walker.x(), walker.y()),
+        best_acceptance(walker.x().len()),
+    );
+    // The reference must be the same in all chains.
+    moments.set_reference(&tuning.centre, tuning.linear.centre());
+    let mut log_scale = tuning.scale.ln();
+    for step in 0..steps {
+        let by_fit = learned.as_ref().filter(|_| step % 2 == 1);
+        let taken = walker.step(by_fit.unwrap_or(&kernel), rng)?;
+        if walker.first_half_forgotten(step, steps) {
+            moments.add(walker.x(), walker.y());
+        }
+        if by_fit.is_some() {
+            continue;
+        }
+        // Robbins and Monro, with a gain that falls slowly: a window is short.
+        log_scale += (taken.acceptance - best) / (3.0 + step as f64).powf(0.6);
+        if step % 5 == 4 {
+            walk.scale = log_scale.exp();
+            kernel = walk.kernel()?;
+        }
+    }
+    let scales = exchange.gather(&[log_scale])?;
+    tuning.scale = (scales.iter().map(|s| s[0]).sum::<f64>() / scales.len() as f64).exp();
+    absorb(tuning, &moments.pool(exchange)?);
+    Ok(())
+}
+
+/// New covariances, and the linear frame through the draws.
+fn absorb(tuning: &mut Tuning, learned: &moments::Learned) {
+    let (p, d) = (learned.mean_x.len() as f64, learned.mean_y.len() as f64);
+    let worth = learned.count / STEPS_PER_DRAW;
+    let drawn = shrunk(
+        &learned.slow,
+        worth,
+        &tuning.slow,
+        BELIEF * (p + 2.0),
+        "the slow covariance",
+    );
+    if d > 0.0 {
+        let slope = learned.slope(&drawn);
+        let residual = learned.residual(&slope);
+        let root = shrunk(
+            &residual,
+            worth,
+            tuning.linear.root(),
+            BELIEF * (d + 2.0),
+            "the fast covariance",
+        );
+        let (x, y) = (learned.mean_x.clone(), learned.mean_y.clone());
+        if let Ok(linear) = Linear::new(x, y, slope, root)
+            && linear.is_finite()
+        {
+            tuning.linear = linear;
+        }
+    }
+    // Where the marginal was explored, its covariance is known better than from a short chain.
+    if p > 0.0 && tuning.surrogate.is_none() {
+        tuning.slow = drawn;
+        tuning.centre.clone_from(&learned.mean_x);
+    }
+}
+
+/// Without slow variables: the covariance of y, by fast moves.
+fn learn_fast_alone<T: Target>(
+    walker: &mut Walker<'_, T>,
+    tuning: &mut Tuning,
+    steps: usize,
+    rng: &mut Rng,
+    exchange: &mut impl Exchange,
+) -> Result<(), Error> {
+    tuning.extra = 5;
+    let kernel = tuning.kernel()?;
+    let mut moments = Moments::new(&[], walker.y());
+    moments.set_reference(&[], tuning.linear.centre());
+    for _ in 0..steps {
+        walker.step(&kernel, rng)?;
+        moments.add(&[], walker.y());
+    }
+    absorb(tuning, &moments.pool(exchange)?);
+    Ok(())
+}
+
+/// What was chosen, at work: the scale settles, the surrogate is fitted to all visits, frames are checked.
+fn last_window<T: Target>(
+    walker: &mut Walker<'_, T>,
+    tuning: &mut Tuning,
+    steps: usize,
+    rng: &mut Rng,
+    exchange: &mut impl Exchange,
+) -> Result<(), Error> {
+    let kernel = tuning.kernel()?;
+    match &tuning.surrogate {
+        Some(surrogate) if walker.y().len() > start::MOST_FAST => {
+            let (learned, extra) = (tuning.learned_drag(surrogate)?, tuning.extra_moves());
+            for step in 0..steps {
+                if step % SAFE_EVERY == 0 {
+                    walker.step(&kernel, rng)?;
+                } else {
+                    walker.cross(surrogate, &learned, rng)?;
+                    walker.step(&extra, rng)?;
+                }
+            }
+        }
+        _ => {
+            for _ in 0..steps {
+                walker.step(&kernel, rng)?;
+            }
+        }
+    }
+    if tuning.shares[0] > 0.0
+        && let Some(surrogate) = walker.surrogate(tuning, exchange)?
+    {
+        tuning.surrogate = Some(surrogate);
+    }
+    let mut health = tuning.frame_health();
+    for theirs in exchange.gather(&walker.health.numbers())? {
+        health.absorb(&theirs);
+    }
+    let ailments = health.ailments();
+    if ailments.iter().any(|a| a.kind == AilmentKind::Shut) {
+        // A frame that shuts a region out cannot be trusted with the work.
+        let [learned, framed, linear] = DISTRUSTED;
+        tuning.shares = match tuning.main.frame {
+            FrameKind::Linear => [learned, linear, framed],
+            _ => [learned, framed, linear],
+        };
+    }
+    tuning
+        .notes
+        .extend(ailments.iter().map(ToString::to_string));
+    Ok(())
+}

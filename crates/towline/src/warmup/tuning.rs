@@ -1,0 +1,186 @@
+//! What warm-up learned, as plain data: it can be saved, read, and given to another run.
+
+use crate::chain::health::FrameHealth;
+use crate::error::Error;
+use crate::fast::moves::{CrankNicolson, FastMove};
+use crate::frame::anchors::Anchors;
+use crate::frame::laplace::{Curvature, Laplace};
+use crate::frame::{FrameRule, Linear};
+use crate::kernel::{Drag, FastOnly, Kernel};
+use crate::linalg::Factor;
+use crate::slow::proposal::SlowProposal;
+use crate::slow::surrogate::Surrogate;
+use crate::warmup::Prices;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Everything that warm-up decided; frozen from then on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tuning {
+    /// The mean of x.
+    pub centre: Vec<f64>,
+    /// The root of x's covariance.
+    pub slow: Factor,
+    /// The random walk's step in units of that root.
+    pub scale: f64,
+    /// The linear frame: how y follows x.
+    pub linear: Linear,
+    /// Where searches for modes begin.
+    #[serde(default)]
+    pub anchors: Arc<Anchors>,
+    /// The settings of the main drag.
+    pub main: Setting,
+    /// The settings of the drags that are always mixed in: in the linear frame, or where that is the main one, in a searched frame.
+    pub safe: Setting,
+    /// The share of steps given to the main drag with a learned proposal, to the main drag with a random
+    /// walk, and to the safe one.
+    pub shares: [f64; 3],
+    /// The learned proposal, where one pays.
+    pub surrogate: Option<Surrogate>,
+    /// Fast-only moves after every slow one.
+    pub extra: usize,
+    /// What these are, where they are not the main drag's inner move.
+    #[serde(default)]
+    pub alone: Option<FastMove>,
+    /// What evaluations cost, as warm-up took it.
+    pub prices: Prices,
+    /// What was tried, and what it was worth.
+    pub trials: Vec<Trial>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+}
+
+/// How to drag.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Setting {
+    /// The frame.
+    pub frame: FrameKind,
+    /// The number of intervals.
+    pub n: usize,
+    /// The inner move, in the frame's coordinates.
+    pub inner: FastMove,
+}
+
+/// Which of the learned frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FrameKind {
+    /// The linear frame.
+    Linear,
+    /// The mode at each x with its own curvature.
+    Laplace,
+    /// The mode at each x with the learned curvature.
+    Mode,
+    /// The target's own.
+    Own,
+}
+
+/// One of the settings that warm-up tried.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// The frame.
+    pub frame: FrameKind,
+    /// The number of intervals.
+    pub n: usize,
+    /// Whether x was proposed by the surrogate.
+    pub learned_proposal: bool,
+    /// Effective draws per step, as the expected squared jump of x foretells.
+    pub effective: f64,
+    /// What a step costs, in fast evaluations.
+    pub cost: f64,
+    /// The mean probability of acceptance.
+    pub acceptance: f64,
+}
+
+impl Trial {
+    /// Effective draws per unit of cost.
+    pub fn worth(&self) -> f64 {
+        self.effective / self.cost
+    }
+}
+
+impl Tuning {
+    /// The kernel that these settings stand for.
+    ///
+    /// # Errors
+    /// Where settings read from a file do not make sense.
+    pub fn kernel(&self) -> Result<Kernel, Error> {
+        let mut parts = Vec::new();
+        let walk = SlowProposal::RandomWalk(self.slow.scaled(self.scale));
+        if !self.centre.is_empty() {
+            if let (Some(surrogate), true) = (&self.surrogate, self.shares[0] > 0.0) {
+                parts.push((self.shares[0], self.learned_drag(surrogate)?));
+            }
+            if self.shares[1] > 0.0 {
+                parts.push((self.shares[1], self.drag(&self.main, walk.clone())?.into()));
+            }
+            if self.shares[2] > 0.0 {
+                parts.push((self.shares[2], self.drag(&self.safe, walk)?.into()));
+            }
+        }
+        let mut cycle = Vec::new();
+        match parts.len() {
+            0 => {}
+            1 => cycle.extend(parts.into_iter().map(|part| part.1)),
+            _ => cycle.push(Kernel::Mix(parts)),
+        }
+        if self.linear.fast_dim() > 0 && self.extra > 0 {
+            cycle.push(self.extra_moves());
+        }
+        match cycle.len() {
+            1 => Ok(cycle.remove(0)),
+            _ => Ok(Kernel::Cycle(cycle)),
+        }
+    }
+
+    /// A watch over the frames of a chain with this tuning, for
+    /// [`Chain::watching`](crate::Chain::watching).
+    pub fn frame_health(&self) -> FrameHealth {
+        let covariance = self.slow.covariance();
+        let p = self.centre.len();
+        let sds: Vec<f64> = (0..p).map(|k| covariance[k * p + k].sqrt()).collect();
+        FrameHealth::new(&self.centre, &sds)
+    }
+
+    /// The main drag with a learned proposal.
+    pub(crate) fn learned_drag(&self, surrogate: &Surrogate) -> Result<Kernel, Error> {
+        let learned = SlowProposal::Surrogate(Box::new(surrogate.clone()));
+        Ok(self.drag(&self.main, learned)?.into())
+    }
+
+    /// The fast-only moves after every slow one.
+    pub(crate) fn extra_moves(&self) -> Kernel {
+        let alone = self.alone.as_ref().unwrap_or(&self.main.inner);
+        let extra = FastOnly::new(alone.clone(), self.extra);
+        Kernel::FastOnly(extra.in_frame(self.rule(self.main.frame)))
+    }
+
+    /// One drag with these settings.
+    pub(crate) fn drag(&self, setting: &Setting, proposal: SlowProposal) -> Result<Drag, Error> {
+        Ok(if self.linear.fast_dim() == 0 {
+            Drag::without_fast(proposal)
+        } else {
+            Drag::new(setting.n, proposal, setting.inner.clone())?
+                .in_frame(self.rule(setting.frame))
+        })
+    }
+
+    /// The rule of a frame.
+    pub(crate) fn rule(&self, kind: FrameKind) -> FrameRule {
+        match kind {
+            FrameKind::Linear => FrameRule::Linear(self.linear.clone()),
+            FrameKind::Laplace => self.searched(Curvature::Local),
+            FrameKind::Mode => self.searched(Curvature::Learned),
+            FrameKind::Own => self.searched(Curvature::Own),
+        }
+    }
+
+    fn searched(&self, curvature: Curvature) -> FrameRule {
+        let laplace = Laplace::new(self.linear.clone(), curvature);
+        FrameRule::Laplace(Box::new(laplace.anchored(self.anchors.clone())))
+    }
+
+    /// The inner move to begin with: an independent draw in the frame.
+    pub(crate) fn first_inner() -> FastMove {
+        FastMove::CrankNicolson(CrankNicolson::new(0.7))
+    }
+}

@@ -1,0 +1,60 @@
+//! `make gallery`: every target, eight seeds each, into target/gallery.json; names as arguments for some of them.
+
+use std::error::Error;
+use std::path::Path;
+use towline_gallery::{run, targets};
+
+/// Draws of each of the four chains.
+const DRAWS: u64 = 2000;
+/// Seeds of each target.
+const SEEDS: u64 = 8;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (mut seeds, mut names) = (SEEDS, Vec::new());
+    for argument in std::env::args().skip(1) {
+        match argument.strip_prefix("--seeds=") {
+            Some(count) => seeds = count.parse()?,
+            None => names.push(argument),
+        }
+    }
+    let mut verdicts = Vec::new();
+    for target in targets::all() {
+        if !names.is_empty() && !names.contains(&target.name) {
+            continue;
+        }
+        let begun = std::time::Instant::now();
+        let verdict = run(target, 1..seeds + 1, DRAWS)?;
+        println!(
+            "{} {:14} {:>3}+{:<4} z {:5.1} ({}), slow/eff {:.2} ({:.2} with warm-up of {:.0}), {:.0} fast/slow, warned {}, {:.0} s  {:?}",
+            if verdict.right {
+                "right"
+            } else if verdict.announced {
+                "told "
+            } else {
+                "WRONG"
+            },
+            verdict.name,
+            verdict.slow,
+            verdict.fast,
+            verdict.worst_z,
+            verdict.worst,
+            verdict.slow_per_effective,
+            verdict.slow_per_effective_with_warmup,
+            verdict.warmup_slow,
+            verdict.fast_per_slow,
+            verdict.warned,
+            begun.elapsed().as_secs_f64(),
+            verdict.chosen,
+        );
+        for warning in &verdict.warnings {
+            println!("      {warning}");
+        }
+        verdicts.push(verdict);
+    }
+    if names.is_empty() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/gallery.json");
+        let json = serde_json::json!({ "targets": verdicts });
+        std::fs::write(&path, serde_json::to_string_pretty(&json)?)?;
+    }
+    Ok(())
+}
