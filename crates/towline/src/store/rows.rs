@@ -16,7 +16,19 @@ pub struct Rows {
     path: PathBuf,
     file: File,
     rows: u64,
+    checksum: u64,
     waiting: Vec<u8>,
+}
+
+/// What a checksum of rows begins with, and the factor of FNV-1a, which is taken over whole numbers here.
+const BEGIN: u64 = 0xcbf2_9ce4_8422_2325;
+const FACTOR: u64 = 0x0100_0000_01b3;
+
+/// The checksum of rows, one number further.
+#[inline(always)]
+fn further(checksum: u64, value: f64) -> u64 {
+    // The rotation brings high bits, which a product alone leaves where they are, into play.
+    ((checksum ^ value.to_bits()).wrapping_mul(FACTOR)).rotate_left(23)
 }
 
 impl Rows {
@@ -54,8 +66,23 @@ impl Rows {
             path: path.to_path_buf(),
             file,
             rows,
+            checksum: BEGIN,
             waiting: Vec::new(),
         })
+    }
+
+    /// With the checksum of the rows that are there already; without any it is known.
+    #[must_use]
+    pub fn continuing(mut self, checksum: u64) -> Self {
+        if self.rows > 0 {
+            self.checksum = checksum;
+        }
+        self
+    }
+
+    /// The checksum of all rows so far, those in memory included.
+    pub fn checksum(&self) -> u64 {
+        self.checksum
     }
 
     /// Adds a row, in memory.
@@ -63,6 +90,9 @@ impl Rows {
     pub fn append(&mut self, row: &[f64]) {
         self.waiting
             .extend(row.iter().flat_map(|value| value.to_le_bytes()));
+        self.checksum = row
+            .iter()
+            .fold(self.checksum, |sum, value| further(sum, *value));
         self.rows += 1;
     }
 
@@ -109,6 +139,8 @@ pub struct Draws {
     path: PathBuf,
     width: usize,
     rows: usize,
+    /// What they must come to, where a checkpoint says so.
+    checksum: Option<u64>,
 }
 
 impl Draws {
@@ -128,6 +160,7 @@ impl Draws {
             path: path.to_path_buf(),
             width,
             rows: if width == 0 { 0 } else { rows },
+            checksum: None,
         })
     }
 
@@ -135,7 +168,7 @@ impl Draws {
     ///
     /// # Errors
     /// Where there are fewer.
-    pub(super) fn counted(mut self, rows: u64) -> Result<Self, Error> {
+    pub(super) fn counted(mut self, rows: u64, checksum: u64) -> Result<Self, Error> {
         if (self.rows as u64) < rows && self.width > 0 {
             return Err(Error::Damaged {
                 problem: format!(
@@ -146,6 +179,7 @@ impl Draws {
             });
         }
         self.rows = self.rows.min(usize::try_from(rows).unwrap_or(usize::MAX));
+        self.checksum = (self.rows > 0).then_some(checksum);
         Ok(self)
     }
 
@@ -214,6 +248,7 @@ impl Draws {
         let mut bytes = vec![0; bytes_each * at_once.min(self.rows)];
         let mut row = vec![0.0; self.width];
         let mut left = self.rows;
+        let mut checksum = BEGIN;
         while left > 0 {
             let now = left.min(at_once);
             let bytes = &mut bytes[..now * bytes_each];
@@ -221,12 +256,20 @@ impl Draws {
             for source in bytes.chunks_exact(bytes_each) {
                 for (value, source) in row.iter_mut().zip(source.chunks_exact(8)) {
                     *value = f64::from_le_bytes(source.try_into().unwrap_or_default());
+                    checksum = further(checksum, *value);
                 }
                 see(&row);
             }
             left -= now;
         }
-        Ok(())
+        match self.checksum {
+            Some(stored) if stored != checksum => Err(Error::Damaged {
+                path: self.path.clone(),
+                problem: "its checksum does not match its rows: a number in it was changed, or it is another chain's"
+                    .to_owned(),
+            }),
+            _ => Ok(()),
+        }
     }
 }
 

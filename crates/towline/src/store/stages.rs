@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// The version of the format that is written here, and the newest that is read.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// More stages than any warm-up has.
 const MOST: usize = 32;
 
@@ -17,6 +17,8 @@ const MOST: usize = 32;
 pub(crate) struct Stages {
     folder: PathBuf,
     chain: usize,
+    /// The run's [`fingerprint`](super::Manifest::fingerprint).
+    run: u64,
 }
 
 /// The end of a stage.
@@ -28,10 +30,11 @@ pub(crate) struct Stage {
 }
 
 impl Stages {
-    pub fn new(folder: &Path, chain: usize) -> Self {
+    pub fn new(folder: &Path, chain: usize, run: u64) -> Self {
         Self {
             folder: folder.to_path_buf(),
             chain,
+            run,
         }
     }
 
@@ -50,11 +53,11 @@ impl Stages {
     }
 
     pub fn save(&self, stage: &Stage) -> Result<(), Error> {
-        write(&self.path(stage.warming.stage()), stage)
+        self.write(&self.path(stage.warming.stage()), stage)
     }
 
     pub fn load(&self, stage: usize) -> Result<Stage, Error> {
-        read(&self.path(stage))
+        self.read(&self.path(stage))
     }
 
     /// Removes what only warm-up needs.
@@ -66,30 +69,41 @@ impl Stages {
     }
 
     pub fn save_tuning(&self, tuning: &Tuning) -> Result<(), Error> {
-        write(&self.tuning_path(), tuning)
+        self.write(&self.tuning_path(), tuning)
     }
 
     pub fn load_tuning(&self) -> Result<Tuning, Error> {
-        read(&self.tuning_path())
+        self.read(&self.tuning_path())
     }
-}
 
-fn write(path: &Path, content: &impl Serialize) -> Result<(), Error> {
-    match framed::wrap(VERSION, content) {
-        Ok(bytes) => file::replace(path, &bytes),
-        Err(problem) => Err(Error::Damaged {
+    /// With whose it is.
+    fn write(&self, path: &Path, content: &impl Serialize) -> Result<(), Error> {
+        match framed::wrap(VERSION, &(self.run, self.chain as u64, content)) {
+            Ok(bytes) => file::replace(path, &bytes),
+            Err(problem) => Err(Error::Damaged {
+                path: path.to_path_buf(),
+                problem,
+            }),
+        }
+    }
+
+    fn read<T: serde::de::DeserializeOwned>(&self, path: &Path) -> Result<T, Error> {
+        let damaged = |problem: String| Error::Damaged {
             path: path.to_path_buf(),
             problem,
-        }),
-    }
-}
-
-fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, Error> {
-    match file::read(path)? {
-        Some(bytes) => framed::unwrap(path, VERSION, &bytes),
-        None => Err(Error::Damaged {
-            path: path.to_path_buf(),
-            problem: "it is not there, and the run cannot go on without it".to_owned(),
-        }),
+        };
+        let Some(bytes) = file::read(path)? else {
+            return Err(damaged(
+                "it is not there, and the run cannot continue without it".to_owned(),
+            ));
+        };
+        let (run, chain, content): (u64, u64, T) = framed::unwrap(path, VERSION, &bytes)?;
+        if run != self.run {
+            return Err(damaged(framed::OTHER_RUN.to_owned()));
+        }
+        if chain != self.chain as u64 {
+            return Err(damaged(format!("it belongs to chain {chain}")));
+        }
+        Ok(content)
     }
 }
