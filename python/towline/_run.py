@@ -66,10 +66,9 @@ class Run:
         if not names:
             return {}
         chains = []
-        for chain in range(self.chains):
+        for chain, whole in enumerate(self._directory.latent_rows()):  # what follows the rows that were stored is nobody's
             file = self.path / f"latents-{chain}.f64"
-            numbers = np.fromfile(file, "<f8") if file.exists() else np.empty(0)
-            whole = len(numbers) // len(names)  # a row that is being written is none yet
+            numbers = np.fromfile(file, "<f8", count=whole * len(names)) if whole else np.empty(0)
             chains.append(numbers[: whole * len(names)].reshape(whole, len(names)))
         common = min(len(rows) for rows in chains)
         stacked = np.stack([rows[:common] for rows in chains])
@@ -163,7 +162,7 @@ class Run:
         frame = {"chain": np.repeat(np.arange(chains), draws), "draw": np.tile(np.arange(draws), chains)}
         return pandas.DataFrame({**frame, **{name: values.ravel() for name, values in self.draws.items()}})
 
-    def predict(self, data: Any, level: float = 0.95, draws: int = 400) -> Any:
+    def predict(self, data: Any, level: float = 0.95, draws: int = 1000) -> Any:
         """Predictions at new rows, for runs of `towline.gp`, `towline.glmm` and `towline fit`."""
         from ._fit import predict
 

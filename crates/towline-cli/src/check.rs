@@ -7,6 +7,7 @@ mod replicated;
 use crate::failure::Failure;
 use crate::posterior::Posterior;
 use crate::runs;
+use crate::summary::wrap;
 use anyhow::{Result, bail};
 use clap::Args;
 use picture::Picture;
@@ -155,6 +156,20 @@ fn check(options: &Options) -> Result<()> {
     Ok(())
 }
 
+/// The picture of a fit's replicated data, as SVG: for its report.
+///
+/// # Errors
+/// Where it is no fit, or its data are not there any more.
+pub fn picture_of(dir: &Path) -> Result<String> {
+    // Enough for a picture.
+    let posterior = Posterior::open(dir, 300)?;
+    let copies = posterior.predictor.replicated(SEED)?;
+    let picture = Picture::new(&posterior, &copies, "data made by the fitted model");
+    let folder = tempfile::tempdir()?;
+    runs::save_picture(&picture, folder.path(), "check")?;
+    Ok(std::fs::read_to_string(folder.path().join("check.svg"))?)
+}
+
 /// LOO and WAIC in words.
 fn criteria(checked: &Checked) -> String {
     let (loo, waic) = (&checked.loo, &checked.waic);
@@ -176,13 +191,13 @@ fn criteria(checked: &Checked) -> String {
             .map(|row| (row + 1).to_string())
             .collect();
         let more = if bad.len() > 8 { ", …" } else { "" };
-        text += &format!(
-            "Warning: Pareto k is above {limit:.2} for {} of {rows} observations ({}{more}): without them the posterior\n\
-             would be another, and PSIS-LOO is too hopeful there. Refit without them to be sure, or give such\n\
+        text += &wrap(&format!(
+            "Warning: Pareto k is above {limit:.2} for {} of {rows} observations ({}{more}): without them the posterior \
+             would be another, and PSIS-LOO is too hopeful there. Refit without them to be sure, or give such \
              observations a family with heavier tails.",
             bad.len(),
             shown.join(", ")
-        );
+        ));
     }
     text
 }

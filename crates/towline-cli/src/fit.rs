@@ -40,13 +40,16 @@ pub fn run(options: Options, ranks: &mut Ranks) -> Result<(), Failure> {
         .clone()
         .unwrap_or_else(|| default_folder(&options, &model));
     let description = describe(&resolved, &folder).map_err(Failure::Run)?;
-    sampling::begin(
+    let unfactorised = target.unfactorised();
+    let ended = sampling::begin(
         &*boxed(target),
         &folder,
         description,
         &options.sampling,
         ranks,
-    )
+    );
+    sampling::tell_of(&unfactorised);
+    ended
 }
 
 /// What the manifest of a run in a folder says of its model.

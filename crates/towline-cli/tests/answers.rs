@@ -193,6 +193,9 @@ fn checks_and_comparisons_see_a_wrong_model() {
         "{out}"
     );
     assert!(folder.join("poisson/check.png").exists() && folder.join("poisson/check.svg").exists());
+    said(folder, &["report", "poisson", "--open", "no"]);
+    let report = fs::read_to_string(folder.join("poisson/report.html")).unwrap();
+    assert!(report.contains("<h2>Checks</h2>") && report.contains("replicated data sets"));
     let prior = said(folder, &["check", "poisson", "--prior-only"]);
     assert!(prior.contains("the priors alone"), "{prior}");
     let out = said(folder, &["compare", "poisson", "nb"]);

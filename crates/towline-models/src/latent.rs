@@ -13,6 +13,8 @@ use crate::newton::{self, System};
 use crate::parameter::{Slow, Source};
 use crate::sparse::{Sparse, SparseAt, SparseSystem};
 use crate::vector::square;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use towline::{ModelError, OwnFrame, Scratch, Target};
 
 /// How many prior draws tell where the middle of the prior is.
@@ -38,6 +40,8 @@ pub struct LatentGaussian {
     pub(crate) settings: Vec<(String, String)>,
     /// The latent values at the mode for the middle of the priors: where searches may begin.
     pub(crate) reference: Option<Vec<f64>>,
+    /// How many covariance matrices could not be factorised, in this model and its clones.
+    pub(crate) unfactorised: Arc<AtomicU64>,
 }
 
 /// What names the latent values of one term.
@@ -125,6 +129,12 @@ impl LatentGaussian {
     /// The family of the data.
     pub fn family(&self) -> Family {
         self.family
+    }
+
+    /// How many covariance matrices could not be factorised so far, in this model and its clones: such points count as
+    /// outside the support, which truncates the posterior if there are many of them.
+    pub fn unfactorised(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.unfactorised)
     }
 
     /// The observed response.
@@ -224,6 +234,9 @@ impl Target for LatentGaussian {
             Latent::Dense(dense) => dense.prepare(&values).map(At::Dense),
             Latent::Sparse(sparse) => Some(At::Sparse(sparse.prepare(&values))),
         };
+        if at.is_none() {
+            self.unfactorised.fetch_add(1, Ordering::Relaxed);
+        }
         let settled = self.likelihood.settle(self.family_parameter.get(&values));
         if settled.constant.is_nan() {
             return Ok(None);

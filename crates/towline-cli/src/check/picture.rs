@@ -23,8 +23,8 @@ pub struct Picture {
     title: String,
     about: String,
     left: Left,
-    /// The share of each group's observations inside their intervals, with how many there are.
-    coverage: Vec<(String, f64, usize)>,
+    /// The share of each group's observations inside their intervals, and where it should lie nine times in ten.
+    coverage: Vec<(String, f64, [f64; 2])>,
     /// The share of all of them.
     overall: f64,
 }
@@ -49,12 +49,22 @@ impl Picture {
         } else {
             densities(observed, copies)
         };
-        let inside: Vec<bool> = (0..observed.len())
+        let (inside, should): (Vec<bool>, Vec<f64>) = (0..observed.len())
             .map(|row| holds(observed, copies, row))
-            .collect();
+            .unzip();
         let share = |rows: &[usize]| {
             let held = rows.iter().filter(|row| inside[**row]).count();
             held as f64 / rows.len().max(1) as f64
+        };
+        let range = |rows: &[usize]| {
+            let n = rows.len().max(1) as f64;
+            let mean = rows.iter().map(|row| should[*row]).sum::<f64>() / n;
+            let variance: f64 = rows
+                .iter()
+                .map(|row| should[*row] * (1.0 - should[*row]))
+                .sum();
+            let spread = 1.645 * variance.sqrt() / n;
+            [(mean - spread).max(0.0), (mean + spread).min(1.0)]
         };
         let all: Vec<usize> = (0..observed.len()).collect();
         let mut coverage = Vec::new();
@@ -68,7 +78,7 @@ impl Picture {
                     .filter(|r| grouping.group[*r] == k)
                     .collect();
                 if !rows.is_empty() {
-                    coverage.push((level.clone(), share(&rows), rows.len()));
+                    coverage.push((level.clone(), share(&rows), range(&rows)));
                 }
             }
         } else {
@@ -77,7 +87,7 @@ impl Picture {
             let mean = |row: usize| copies.iter().map(|data| data[row]).sum::<f64>();
             order.sort_by(|a, b| mean(*a).total_cmp(&mean(*b)));
             for (k, rows) in order.chunks(order.len().div_ceil(10).max(1)).enumerate() {
-                coverage.push((format!("tenth {}", k + 1), share(rows), rows.len()));
+                coverage.push((format!("tenth {}", k + 1), share(rows), range(rows)));
             }
         }
         Self {
@@ -94,13 +104,16 @@ impl Picture {
     }
 }
 
-/// Whether an observation lies in the interval of its replicates.
-fn holds(observed: &[f64], copies: &[Vec<f64>], row: usize) -> bool {
+/// Whether an observation lies in the interval of its replicates, and how often it should: of whole numbers, an interval
+/// holds more than it must.
+fn holds(observed: &[f64], copies: &[Vec<f64>], row: usize) -> (bool, f64) {
     let mut values: Vec<f64> = copies.iter().map(|data| data[row]).collect();
     values.sort_by(f64::total_cmp);
     let at = |p: f64| values[(p * (values.len() - 1) as f64).round() as usize];
     let tail = 0.5 * (1.0 - LEVEL);
-    observed[row] >= at(tail) && observed[row] <= at(1.0 - tail)
+    let inside = |y: f64| y >= at(tail) && y <= at(1.0 - tail);
+    let held = values.iter().filter(|y| inside(**y)).count();
+    (inside(observed[row]), held as f64 / values.len() as f64)
 }
 
 fn rootogram(observed: &[f64], copies: &[Vec<f64>]) -> Left {
@@ -286,7 +299,7 @@ impl Picture {
         DB::ErrorType: 'static,
     {
         let caption = format!(
-            "share inside their 90 % intervals, by group; {:.0} % of all (of counts more than 90)",
+            "share inside 90 % intervals, by group: {:.0} % of all; grey: as it should be",
             100.0 * self.overall
         );
         area.draw_text(&caption, &text(12.0, INK), (px(8.0), px(8.0)))?;
@@ -316,18 +329,15 @@ impl Picture {
             .y_label_formatter(&|y| format!("{:.0} %", 100.0 * y))
             .label_style(text(11.0, AXIS))
             .draw()?;
-        let ends = [(-0.5, LEVEL), (count - 0.5, LEVEL)];
-        chart.draw_series(LineSeries::new(ends, AXIS.stroke_width(width(1.0))))?;
-        // Where a share of so few observations lies nine times in ten.
-        chart.draw_series(self.coverage.iter().enumerate().map(|(k, (_, _, n))| {
-            let spread = 1.645 * (LEVEL * (1.0 - LEVEL) / *n as f64).sqrt();
-            let (x, low, high) = (
-                k as f64,
-                (LEVEL - spread).max(0.0),
-                (LEVEL + spread).min(1.0),
-            );
-            Rectangle::new([(x - 0.4, low), (x + 0.4, high)], GRID.mix(0.8).filled())
-        }))?;
+        chart.draw_series(
+            self.coverage
+                .iter()
+                .enumerate()
+                .map(|(k, (_, _, [low, high]))| {
+                    let x = k as f64;
+                    Rectangle::new([(x - 0.4, *low), (x + 0.4, *high)], GRID.mix(0.8).filled())
+                }),
+        )?;
         chart.draw_series(
             self.coverage
                 .iter()

@@ -87,7 +87,7 @@ pub fn render(statistics: &[Statistic], by: &str) -> String {
     use crate::runs::short;
     let mut text = format!(
         "Data made by {by}, beside the observed:\n\
-         {:<20} {:>10} {:>10} {:>10} {:>10} {:>11}",
+         {:<18} {:>9} {:>9} {:>9} {:>9} {:>12}",
         "", "observed", "5 %", "50 %", "95 %", "share above"
     );
     for s in statistics {
@@ -99,7 +99,7 @@ pub fn render(statistics: &[Statistic], by: &str) -> String {
         };
         let _ = write!(
             text,
-            "\n{:<20} {:>10} {low:>10} {middle:>10} {high:>10} {:>11.3}{mark}",
+            "\n{:<18} {:>9} {low:>9} {middle:>9} {high:>9} {:>12.3}{mark}",
             s.name,
             short(s.observed),
             s.above
@@ -110,7 +110,7 @@ pub fn render(statistics: &[Statistic], by: &str) -> String {
         .any(|s| s.above < ODD || s.above > 1.0 - ODD)
     {
         text +=
-            "\n! the model hardly ever makes such data: look at the picture for what it misses.";
+            "\n! such data are hardly ever made: look at the picture for what the model misses.";
     }
     text
 }
@@ -127,7 +127,7 @@ mod tests {
         let same = compare(&copies[0], &copies);
         assert!(same.iter().all(|s| s.above > 0.1), "{same:?}");
         assert!(
-            text.lines().all(|line| line.chars().count() <= 84),
+            text.lines().all(|line| line.chars().count() <= 80),
             "{text}"
         );
     }

@@ -5,8 +5,8 @@ use anyhow::Result;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use towline::Role;
 use towline::store::RunDir;
+use towline::{Column, Role};
 
 /// Writes the files whose names begin with `root`, in place of earlier ones once all are written.
 pub fn write(run: &RunDir, root: &Path) -> Result<()> {
@@ -58,7 +58,8 @@ fn fill(run: &RunDir, root: &Path) -> Result<()> {
         let (mut weight, mut failed) = (0u64, None);
         let mut line = |weight: u64, row: &[f64]| -> std::io::Result<()> {
             // The log density follows the columns, first of the statistics.
-            write!(file, "{weight} {:e}", -row[columns.len()])?;
+            let log = row[columns.len()] - log_jacobian(columns, row);
+            write!(file, "{weight} {:e}", -log)?;
             for value in &row[..columns.len()] {
                 write!(file, " {value:e}")?;
             }
@@ -86,6 +87,26 @@ fn fill(run: &RunDir, root: &Path) -> Result<()> {
         file.flush()?;
     }
     Ok(())
+}
+
+/// ln|dθ/du| of the parameters: chains move on unbounded scales u (the logarithm of a half-line, the logit of an
+/// interval), and GetDist wants the density on the user's. The circle of a periodic parameter has no such factor of its own.
+fn log_jacobian(columns: &[Column], row: &[f64]) -> f64 {
+    let one = |(column, value): (&Column, &f64)| {
+        let sampled = matches!(column.role, Role::Slow | Role::Fast) && !column.periodic;
+        match (column.lower, column.upper) {
+            _ if !sampled => 0.0,
+            (Some(lower), Some(upper)) => {
+                (value - lower).ln() + (upper - value).ln() - (upper - lower).ln()
+            }
+            (Some(lower), None) => (value - lower).ln(),
+            (None, Some(upper)) => (upper - value).ln(),
+            (None, None) => 0.0,
+        }
+    };
+    let sum: f64 = columns.iter().zip(row).map(one).sum();
+    // At a bound itself there is nothing to take off.
+    if sum.is_finite() { sum } else { 0.0 }
 }
 
 fn same(a: &[f64], b: &[f64]) -> bool {
@@ -123,6 +144,19 @@ fn typeset(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_density_is_that_on_the_users_scale() {
+        // u = ln θ with θ log-normal: p(u) = φ(u), p(θ) = φ(ln θ)/θ.
+        let mut column = Column::new("sd", Role::Slow);
+        column.lower = Some(0.0);
+        let theta: f64 = 2.5;
+        assert!((log_jacobian(&[column.clone()], &[theta]) - theta.ln()).abs() < 1e-15);
+        column.upper = Some(10.0);
+        let share = theta / 10.0;
+        let exact = (10.0 * share * (1.0 - share)).ln();
+        assert!((log_jacobian(&[column], &[theta]) - exact).abs() < 1e-14);
+    }
 
     #[test]
     fn labels_are_escaped_for_latex() {

@@ -9,7 +9,7 @@ use plotters::prelude::*;
 
 // The layout, in points.
 const LEFT: f64 = 24.0;
-const TOP: f64 = 92.0;
+const TOP: f64 = 102.0;
 const PANEL: f64 = 430.0;
 const MAP: (f64, f64) = (300.0, 270.0);
 const AXES: f64 = 52.0;
@@ -226,7 +226,7 @@ impl Scene for Picture {
         area.draw_text(&self.about, &text(12.0, AXIS), (px(LEFT), px(48.0)))?;
         for (k, panel) in self.panels.iter().enumerate() {
             let left = LEFT + PANEL * k as f64;
-            area.draw_text(&panel.title, &text(14.0, INK), (px(left + AXES), px(76.0)))?;
+            area.draw_text(&panel.title, &text(14.0, INK), (px(left + AXES), px(74.0)))?;
             self.draw_map(area, panel, left)?;
         }
         Ok(())

@@ -103,7 +103,10 @@ impl Model for LatentGaussian {
             let mut scratch = Scratch::default();
             let mut y = vec![0.0; z.len()];
             let own = self.own_frame(&cache, &y, &mut scratch);
-            let frame = own.map_or(Frame::Identity, |own| own.frame);
+            let frame = own.map_or(Frame::Identity, |own| Frame::Affine {
+                centre: own.centre,
+                root: own.root,
+            });
             frame.to_y(&z, &mut y);
             if self.log_density_in(&cache, &y, &mut scratch).is_finite() {
                 return Ok((x, y));

@@ -302,4 +302,33 @@ mod tests {
         let error = Rows::open(&path, 2, 3).unwrap_err().to_string();
         assert!(error.contains("2 rows, and 3 were stored"), "{error}");
     }
+
+    #[test]
+    fn rows_past_those_counted_are_nobodys_and_changed_ones_are_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("chain-0.f64");
+        let mut rows = Rows::open(&path, 2, 0).unwrap();
+        rows.append(&[1.0, 2.0]);
+        rows.sync().unwrap();
+        let first = rows.checksum();
+        // A session ends and another continues: the checksum does too.
+        let mut rows = Rows::open(&path, 2, 1).unwrap().continuing(first);
+        rows.append(&[3.0, 4.0]);
+        rows.append(&[0.0, 0.0]);
+        rows.sync().unwrap();
+        let whole = |rows: u64, sum: u64| Draws::open(&path, 2).unwrap().counted(rows, sum);
+        assert_eq!(whole(1, first).unwrap().column(0).unwrap(), [1.0]);
+        assert_eq!(whole(3, rows.checksum()).unwrap().rows(), 3);
+        assert!(whole(3, rows.checksum()).unwrap().column(1).is_ok());
+        assert!(whole(4, rows.checksum()).is_err());
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[9] ^= 1;
+        fs::write(&path, bytes).unwrap();
+        let said = whole(3, rows.checksum())
+            .unwrap()
+            .column(1)
+            .unwrap_err()
+            .to_string();
+        assert!(said.contains("checksum"), "{said}");
+    }
 }

@@ -107,3 +107,38 @@ impl Stages {
         Ok(content)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_another_chain_or_run_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |chain: usize, run: u64| Stages::new(folder.path(), chain, run);
+        for chain in 0..2 {
+            let stages = of(chain, 7);
+            stages.write(&stages.path(0), &vec![chain as f64]).unwrap();
+        }
+        let read =
+            |chain: usize, run: u64| of(chain, run).read::<Vec<f64>>(&of(chain, run).path(0));
+        assert_eq!(read(1, 7).unwrap(), [1.0]);
+        // The two are exchanged, as by a slip of the hand.
+        let (a, b, c) = (
+            of(0, 7).path(0),
+            of(1, 7).path(0),
+            folder.path().join("aside"),
+        );
+        for (from, to) in [(&a, &c), (&b, &a), (&c, &b)] {
+            std::fs::rename(from, to).unwrap();
+        }
+        let said = read(0, 7).unwrap_err().to_string();
+        assert!(said.contains("belongs to chain 1"), "{said}");
+        // The manifest was changed: its run is another one.
+        for (from, to) in [(&a, &c), (&b, &a), (&c, &b)] {
+            std::fs::rename(from, to).unwrap();
+        }
+        let said = read(0, 8).unwrap_err().to_string();
+        assert!(said.contains("manifest was changed"), "{said}");
+    }
+}
