@@ -29,24 +29,35 @@ pub struct Reference {
 
 impl Reference {
     pub fn compile(folder: &Path, fusing: Fusing) -> Result<Self, Box<dyn Error>> {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("inner.c");
         let (name, file, flag) = match fusing {
             Fusing::On => (FUSED, "inner-fused", "-ffp-contract=fast"),
             Fusing::Off => (PLAIN, "inner-plain", "-ffp-contract=off"),
         };
-        let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
-        let program = folder.join(file);
-        let status = Command::new(&compiler)
-            .args(FLAGS)
-            .arg(flag)
-            .args([&source, Path::new("-o"), &program, Path::new("-lm")])
-            .status()
-            .map_err(|e| format!("cannot run the C compiler {compiler:?}: {e}"))?;
-        if !status.success() {
-            return Err(format!("{compiler} could not compile {}", source.display()).into());
-        }
+        let program = compile(folder, "inner.c", file, flag)?;
         Ok(Self { name, program })
     }
+}
+
+/// Compiles a program in C, with one flag more.
+pub fn compile(
+    folder: &Path,
+    source: &str,
+    file: &str,
+    flag: &str,
+) -> Result<PathBuf, Box<dyn Error>> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+    let program = folder.join(file);
+    let status = Command::new(&compiler)
+        .args(FLAGS)
+        .arg(flag)
+        .args([&source, Path::new("-o"), &program, Path::new("-lm")])
+        .status()
+        .map_err(|e| format!("cannot run the C compiler {compiler:?}: {e}"))?;
+    if !status.success() {
+        return Err(format!("{compiler} could not compile {}", source.display()).into());
+    }
+    Ok(program)
 }
 
 pub const PLAIN: &str = "C, nothing fused";

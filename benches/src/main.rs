@@ -1,6 +1,6 @@
-//! The inner loop of a drag, beside the same loop in C; what storing costs; whether memory is flat: `make bench`.
+//! What users run, and the inner loop of a drag, beside the same in C; what storing costs; whether memory is flat: `make bench`.
 //!
-//! Both sample the paper's test 1 with n = 500, alternating in short turns of which the best counts, so
+//! The kernels that users run are in `users`. For the inner loop, both sample the paper's test 1 with n = 500, alternating in short turns of which the best counts, so
 //! that a busy machine disturbs neither more than the other. Prints a table and writes
 //! `target/bench/inner.json`.
 //!
@@ -17,6 +17,7 @@ mod ours;
 mod report;
 mod sleeping;
 mod store;
+mod users;
 
 use c::{Fusing, Reference};
 use models::{Test1, Test1Fused, Test2};
@@ -74,14 +75,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some("sleeping") => return sleeping::run(),
         Some("store") => return store::run(&folder),
         Some("memory") => return memory::run(&folder),
+        Some("users") => return users::run(&folder),
         Some(other) => {
             return Err(format!(
-                "no benchmark is called {other:?}: sleeping, store, memory, or none for the inner loop"
+                "no benchmark is called {other:?}: users, sleeping, store, memory, or none for the inner loop"
             )
             .into());
         }
         None => {}
     }
+    users::run(&folder)?;
     let mut programs: Vec<Box<dyn Program>> = vec![
         Box::new(plain()?),
         Box::new(Reference::compile(&folder, Fusing::Off)?),

@@ -6,8 +6,8 @@ use std::process::Command;
 use std::sync::Arc;
 use towline::run::{Run, Settings};
 use towline::{
-    Column, Cost, Factor, FastMove, FrameKind, Linear, Model, ModelError, Rng, Role, Setting,
-    Target, Tuning,
+    Column, Cost, Factor, FastMove, FrameKind, Linear, Model, ModelError, Prices, Rng, Role,
+    Setting, Target, Tuning,
 };
 
 const LATENTS: usize = 1000;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Instant;
 use towline::run::{Run, Settings};
 use towline::{
-    Chain, Column, Factor, FastMove, FrameKind, Linear, Model, ModelError, RandomWalk, Rng, Role,
-    Setting, Tuning,
+    Chain, Column, Factor, FastMove, FrameKind, Linear, Model, ModelError, Prices, RandomWalk, Rng,
+    Role, Setting, Tuning,
 };
 
 /// Intervals of the drag.

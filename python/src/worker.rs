@@ -82,6 +82,7 @@ pub fn run_chain(
         checkpoint_every: checkpoint_every.and_then(duration),
         watches: (0..chains).map(|_| Watch::new(limit)).collect(),
         failures: Failures::new(&folder),
+        strict: false,
         folder,
         manifest,
     });

@@ -21,12 +21,12 @@ impl Failure {
     pub fn words(&self) -> String {
         match self {
             Self::Usage(_) => "the command line cannot be read".to_owned(),
-            Self::Options(error) | Self::Run(error) => format!("{error:#}"),
+            Self::Options(error) | Self::Run(error) => said_once(error),
             Self::Interrupted => "the run was stopped".to_owned(),
         }
     }
 
-    /// Says what went wrong on stderr, and answers the exit code.
+    /// Says what went wrong on stderr, and returns the exit code.
     ///
     /// A reader that closes the pipe (`towline paper | head`) has seen enough: that is a success.
     pub fn report(self) -> ExitCode {
@@ -42,7 +42,7 @@ impl Failure {
             Self::Interrupted => return ExitCode::from(130),
         };
         // If stderr is closed too there is nobody left to tell.
-        let _ = writeln!(io::stderr(), "error: {error:#}");
+        let _ = writeln!(io::stderr(), "error: {}", said_once(&error));
         ExitCode::from(code)
     }
 }
@@ -52,4 +52,38 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .chain()
         .filter_map(|cause| cause.downcast_ref::<io::Error>())
         .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// An error and its causes; a cause that is in the message already is not said again.
+fn said_once(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain() {
+        let words = cause.to_string();
+        if text.contains(&words) {
+            continue;
+        }
+        if !text.is_empty() {
+            text.push_str(": ");
+        }
+        text.push_str(&words);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn a_cause_that_the_message_has_is_said_once() {
+        let inner = io::Error::new(io::ErrorKind::NotFound, "no such file");
+        let error = anyhow::Error::from(inner).context("cannot read d.csv: no such file");
+        assert_eq!(said_once(&error), "cannot read d.csv: no such file");
+        let error: anyhow::Error = Err::<(), _>(error).context("the fit failed").unwrap_err();
+        assert_eq!(
+            said_once(&error),
+            "the fit failed: cannot read d.csv: no such file"
+        );
+    }
 }

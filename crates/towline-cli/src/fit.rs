@@ -1,6 +1,7 @@
 //! `towline fit MODEL.toml`: a latent Gaussian model of data in a table, as a run.
 
 mod description;
+mod folder;
 mod options;
 mod show;
 
@@ -10,23 +11,21 @@ pub use show::render;
 
 use crate::failure::Failure;
 use crate::sampling::{self, boxed};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use std::io::{self, Write};
-use std::path::PathBuf;
 use towline::run::Ranks;
-use towline_models::{ModelFile, Resolved};
+use towline_models::{Error, Resolved};
 
 /// Fits it, or shows what would be fitted.
 pub fn run(options: Options, ranks: &mut Ranks) -> Result<(), Failure> {
     let model = options.model().map_err(Failure::Options)?;
-    let resolved = Resolved::read(&model)
-        .map_err(anyhow::Error::from)
-        .map_err(Failure::Options)?;
-    let target = resolved
-        .parts
-        .build()
-        .map_err(anyhow::Error::from)
-        .map_err(Failure::Options)?;
+    // Who gave flags is not told about the parts of a file.
+    let refused = |error: Error| match options.file {
+        Some(_) => Failure::Options(error.into()),
+        None => Failure::Options(anyhow!(error.in_flags())),
+    };
+    let resolved = Resolved::read(&model).map_err(refused)?;
+    let target = resolved.parts.build().map_err(refused)?;
     if options.show || (ranks.leads() && !options.sampling.quiet) {
         let text = show::render(&resolved, &target);
         let mut out = io::stdout().lock();
@@ -35,11 +34,16 @@ pub fn run(options: Options, ranks: &mut Ranks) -> Result<(), Failure> {
     if options.show {
         return Ok(());
     }
-    let folder = options
-        .out
-        .clone()
-        .unwrap_or_else(|| default_folder(&options, &model));
+    let folder = folder::choose(&options, &resolved);
     let description = describe(&resolved, &folder).map_err(Failure::Run)?;
+    // Settings that make no sense must not cost an earlier run its files.
+    options
+        .sampling
+        .settings(ranks.ranks())
+        .map_err(Failure::Options)?;
+    if ranks.leads() {
+        folder::make_room(&folder, options.force).map_err(Failure::Run)?;
+    }
     let unfactorised = target.unfactorised();
     let ended = sampling::begin(
         &*boxed(target),
@@ -59,29 +63,4 @@ pub fn run(options: Options, ranks: &mut Ranks) -> Result<(), Failure> {
 pub fn describe(resolved: &Resolved, folder: &std::path::Path) -> Result<serde_json::Value> {
     let description = Description::new(resolved, folder);
     serde_json::to_value(description).context("the model cannot be written into the manifest")
-}
-
-/// A folder called after the model file, or after the data.
-fn default_folder(options: &Options, model: &ModelFile) -> PathBuf {
-    let named = |path: &std::path::Path| path.file_stem().map(PathBuf::from);
-    let from_file = options.file.as_deref().and_then(|file| {
-        // Every example's file is called model.toml: then its folder says more.
-        match named(file) {
-            Some(stem) if stem.as_os_str() == "model" => {
-                let folder = file.parent().and_then(|parent| parent.file_name());
-                folder.map(PathBuf::from).or(Some(stem))
-            }
-            other => other,
-        }
-    });
-    let mut name = from_file
-        .or_else(|| named(&model.data.file))
-        .unwrap_or_else(|| PathBuf::from("model"));
-    // Not into the example's own folder when the command is given beside it.
-    if name.is_dir() && !name.join("manifest.json").exists() {
-        let mut longer = name.into_os_string();
-        longer.push("-fit");
-        name = PathBuf::from(longer);
-    }
-    name
 }

@@ -33,6 +33,10 @@ pub struct Options {
     #[arg(long, value_name = "T", value_parser = duration)]
     pub checkpoint_every: Option<Duration>,
 
+    /// Refuse to continue where the model's log density differs from the recorded one in its last digits
+    #[arg(long)]
+    pub strict: bool,
+
     /// Say nothing about progress
     #[arg(long, short)]
     pub quiet: bool,
@@ -105,6 +109,7 @@ pub fn run(options: &Options, ranks: &mut Ranks) -> Result<(), Failure> {
         threads: options.threads,
         time_limit: options.time_limit,
         checkpoint_every: options.checkpoint_every,
+        strict: options.strict,
         quiet: options.quiet,
     };
     sampling::resume(&*model, &options.dir, &changes, ranks)

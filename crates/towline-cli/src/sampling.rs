@@ -18,6 +18,9 @@ use towline::Model;
 use towline::run::{Ended, Progress, Ranks, Run, Settings};
 use towline::store::RunDir;
 
+/// Of more draws than this no summary is shown unasked: it takes seconds, and memory that grows with them.
+const MOST_SUMMARISED: usize = 1 << 20;
+
 /// A model of whatever type, as something that can be sampled, by this process or by several.
 pub trait Sample {
     /// Begins a run.
@@ -53,6 +56,8 @@ pub struct Changes {
     pub time_limit: Option<Duration>,
     /// The time between two checkpoints.
     pub checkpoint_every: Option<Duration>,
+    /// Whether the model must give the recorded log density to the bit.
+    pub strict: bool,
     /// Whether to say nothing about progress.
     pub quiet: bool,
 }
@@ -109,6 +114,7 @@ impl<M: Model + Send + Sync + 'static> Sample for Sampled<M> {
             .threads(changes.threads)
             .time_limit(changes.time_limit)
             .checkpoint_every(changes.checkpoint_every)
+            .strict(changes.strict)
             .go_among(ranks, stop, see)
     }
 }
@@ -230,12 +236,24 @@ fn tell(ended: Ended, folder: &Path) -> Result<()> {
         .map(|c| c.failures)
         .sum();
     let mut out = io::stdout().lock();
-    writeln!(out, "{why}: {chains} chains of {draws} draws in {name}")?;
+    let plural =
+        |count: u64, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+    writeln!(
+        out,
+        "{why}: {} of {} in {name}",
+        plural(chains as u64, "chain"),
+        plural(draws as u64, "draw")
+    )?;
     if failures > 0 {
         writeln!(
             out,
-            "{failures} evaluations failed and counted as outside the support: see {name}/failures.jsonl"
+            "{} failed and counted as outside the support: see {name}/failures.jsonl",
+            plural(failures, "evaluation")
         )?;
+    }
+    if ended != Ended::Stopped && draws > 0 && chains * draws <= MOST_SUMMARISED {
+        let (_, summary) = crate::summary::of(folder, &[])?;
+        writeln!(out, "\n{summary}\n")?;
     }
     writeln!(out, "next:")?;
     if matches!(ended, Ended::TimeLimit | Ended::Stopped) {

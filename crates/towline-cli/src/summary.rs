@@ -156,6 +156,9 @@ fn cost(summary: &RunSummary) -> String {
             short(ess / seconds),
             duration(seconds)
         );
+        if let Some(cpu) = run.cpu_seconds {
+            speed += &format!(" ({} of processor time)", duration(cpu));
+        }
     }
     lines.push(speed);
     let percent = |share: f64| {

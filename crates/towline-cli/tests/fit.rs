@@ -51,7 +51,7 @@ fn a_model_of_flags_is_shown_with_its_priors_and_not_run() {
         out.contains("exponential(2)") && out.contains("given"),
         "{out}"
     );
-    assert!(out.contains("1 slow parameters, 10 fast"), "{out}");
+    assert!(out.contains("1 slow parameter, 10 fast"), "{out}");
     assert!(!folder.path().join("d").exists());
 }
 
@@ -110,7 +110,7 @@ fn a_mixed_model_is_fitted_resumed_and_predicted_from() {
         .success();
     let said = text(&out.get_output().stdout) + &text(&out.get_output().stderr);
     assert!(said.contains("root mean square error"), "{said}");
-    assert!(said.contains("1 rows are of groups of `g`"), "{said}");
+    assert!(said.contains("1 row is of a group of `g`"), "{said}");
     let csv = fs::read_to_string(folder.path().join("p.csv")).unwrap();
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(lines.len(), 3, "{csv}");

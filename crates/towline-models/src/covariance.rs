@@ -4,7 +4,7 @@ mod shape;
 
 pub use shape::Shape;
 
-use crate::distance::{Distance, great_circle};
+use crate::distance::Distance;
 use crate::parameter::{Register, Source, Value};
 use crate::pool::Pooled;
 use crate::vector::wide;
@@ -84,8 +84,8 @@ pub(crate) enum Node {
         inputs: Vec<usize>,
         sd: Source,
         ranges: Vec<Source>,
-        /// Great-circle distances among the data's places, column by column; empty where distances are straight.
-        circles: Option<Vec<f64>>,
+        /// Where distances are on the Earth: which, and those among the data's places, column by column.
+        earth: Option<(Distance, Vec<f64>)>,
     },
     Linear {
         inputs: Vec<usize>,
@@ -126,7 +126,8 @@ impl Covariance {
                 ranges: ranges.iter().map(&mut positive).collect(),
                 shape: shape.number(register),
                 inputs: inputs.clone(),
-                circles: (*distance == Distance::GreatCircle).then(|| circles(places, inputs)),
+                earth: (*distance != Distance::Euclidean)
+                    .then(|| (*distance, on_earth(places, inputs, *distance))),
             },
             Self::Linear { inputs, sd } => Node::Linear {
                 inputs: inputs.clone(),
@@ -147,8 +148,8 @@ impl Covariance {
     }
 }
 
-/// All great-circle distances.
-fn circles(places: &Places, inputs: &[usize]) -> Vec<f64> {
+/// All distances on the Earth.
+fn on_earth(places: &Places, inputs: &[usize], distance: Distance) -> Vec<f64> {
     let n = places.len;
     let at = |i: usize| {
         [
@@ -157,7 +158,7 @@ fn circles(places: &Places, inputs: &[usize]) -> Vec<f64> {
         ]
     };
     (0..n * n)
-        .map(|k| great_circle(at(k / n), at(k % n)))
+        .map(|k| distance.on_earth(at(k / n), at(k % n)))
         .collect()
 }
 
@@ -198,14 +199,14 @@ impl Node {
                 inputs,
                 sd,
                 ranges,
-                circles,
+                earth,
             } => {
                 let variance = sd.get(values).powi(2);
-                if let Some(circles) = circles {
+                if let Some((distance, among)) = earth {
                     let scale = ranges[0].get(values).powi(-2);
                     match which {
                         Column::Own(j) => {
-                            let known = &circles[j * places.len + j..(j + 1) * places.len];
+                            let known = &among[j * places.len + j..(j + 1) * places.len];
                             for (r2, d) in out.iter_mut().zip(known) {
                                 *r2 = d * d * scale;
                             }
@@ -213,7 +214,8 @@ impl Node {
                         Column::Other(_) | Column::Row(_) => {
                             for (i, r2) in out.iter_mut().enumerate() {
                                 let there = [0, 1].map(|k| places.coordinates[inputs[k]][i]);
-                                let d = great_circle([here(inputs[0]), here(inputs[1])], there);
+                                let here = [here(inputs[0]), here(inputs[1])];
+                                let d = distance.on_earth(here, there);
                                 *r2 = d * d * scale;
                             }
                         }

@@ -30,7 +30,8 @@ pub(crate) struct Unit {
 
 /// Three significant digits: a default that depends on data should still be readable.
 fn short(value: f64) -> f64 {
-    format!("{value:.2e}").parse().unwrap_or(value)
+    // Adding zero makes −0 and 0 the same.
+    format!("{value:.2e}").parse().unwrap_or(value) + 0.0
 }
 
 pub(crate) fn coefficient(column: &[f64], indicator: bool, unit: Unit) -> Reasoned {
@@ -79,10 +80,11 @@ pub(crate) fn intercept<'a>(others: impl Iterator<Item = &'a [f64]>, unit: Unit)
 }
 
 /// Of the standard deviation of effects between groups, or of a process.
-pub(crate) fn deviation_of(column: &[f64], unit: Unit) -> Reasoned {
+pub(crate) fn deviation_of(column: &[f64], indicator: bool, unit: Unit) -> Reasoned {
     let sd = deviation(column, 0.0);
     let constant = sd <= 1e-12 * column.iter().fold(0.0f64, |a, b| a.max(b.abs()));
-    let (scale, why) = if constant {
+    // A factor's level is judged as its fixed effect is, not by how many rows have it.
+    let (scale, why) = if constant || indicator {
         (
             unit.unit * EFFECT,
             "2.5 on the link's scale, with a tail for more",

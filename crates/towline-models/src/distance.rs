@@ -12,6 +12,32 @@ pub enum Distance {
     /// A great circle on a sphere of the Earth's mean radius, in kilometres; the coordinates are longitude and latitude
     /// in degrees.
     GreatCircle,
+    /// A straight line through that sphere, between the same: every covariance of straight lines is one of chords, which
+    /// cannot be said of great circles (Gneiting 2013).
+    Chord,
+}
+
+impl Distance {
+    /// Every distance.
+    pub const ALL: [Self; 3] = [Self::Euclidean, Self::GreatCircle, Self::Chord];
+
+    /// Its name, as a model file has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Euclidean => "euclidean",
+            Self::GreatCircle => "great_circle",
+            Self::Chord => "chord",
+        }
+    }
+
+    /// The distance between two (longitude, latitude) in degrees, in kilometres; not for straight lines in the plane.
+    pub(crate) fn on_earth(self, a: [f64; 2], b: [f64; 2]) -> f64 {
+        let arc = great_circle(a, b);
+        match self {
+            Self::Chord => 2.0 * EARTH_RADIUS * (0.5 * arc / EARTH_RADIUS).sin(),
+            _ => arc,
+        }
+    }
 }
 
 /// The Earth's mean radius in kilometres (IUGG).

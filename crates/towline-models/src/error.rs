@@ -1,4 +1,4 @@
-//! What can be wrong with a model, its data or its formula, said so that it can be mended.
+//! What can be wrong with a model, its data or its formula, said so that it can be put right.
 
 use std::path::PathBuf;
 
@@ -7,12 +7,12 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum Error {
     /// A file cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}: {reason}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
-        source: std::io::Error,
+        /// Why. (Not its source: it is in the message, and would be said twice.)
+        reason: std::io::Error,
     },
     /// A table without rows, or without anything.
     #[error("{name} is empty: {what}")]
@@ -49,8 +49,9 @@ pub enum Error {
     },
     /// A value that is missing where one is needed.
     #[error(
-        "{name}, line {line}: `{column}` is missing ({count} such rows in all); fill them in, remove them, or say \
-         `missing = \"drop\"` under [data] to leave those rows out"
+        "{name}, line {line}: `{column}` is missing ({} in all); fill in what is missing, or say \
+         `missing = \"drop\"` under [data] to leave such rows out",
+        crate::nearest::plural(*count, "such row")
     )]
     Missing {
         /// The table.
@@ -76,6 +77,25 @@ pub enum Error {
         /// What to do, where that is known.
         advice: &'static str,
     },
+    /// Text among numbers, where it would make a factor of a column of measurements.
+    #[error(
+        "{name}, line {line}: `{column}` is `{value}`, which is not a number, as {numbers} of its {total} values are; \
+         correct it, or write factor({column}) if its values are levels"
+    )]
+    NearlyNumeric {
+        /// The table.
+        name: String,
+        /// The first such line.
+        line: u64,
+        /// The column.
+        column: String,
+        /// What stands there.
+        value: String,
+        /// How many of the column's values are numbers.
+        numbers: usize,
+        /// How many values it has.
+        total: usize,
+    },
     /// A computed value that is not a finite number.
     #[error("{name}, line {line}: {expression} is {value}, which no model can use")]
     NotFinite {
@@ -89,7 +109,7 @@ pub enum Error {
         value: f64,
     },
     /// A formula, covariance or expression with a mistake: says what, and points at it.
-    #[error("{0}")]
+    #[error(transparent)]
     Syntax(#[from] crate::formula::SyntaxError),
     /// A factor or a grouping with a single level.
     #[error(
@@ -195,6 +215,57 @@ impl Error {
             reason: reason.into(),
         }
     }
+
+    /// The message for somebody who gave the model in flags of the command, and knows of no model file.
+    pub fn in_flags(&self) -> String {
+        let mut text = match self {
+            Self::Setting { key, reason } => match flag(key) {
+                Some(flag) => format!("{flag}: {reason}"),
+                None => self.to_string(),
+            },
+            other => other.to_string(),
+        };
+        for (file, flags) in IN_FLAGS {
+            text = text.replace(file, flags);
+        }
+        text
+    }
+}
+
+/// What messages say about a model file, and what they say about flags instead.
+const IN_FLAGS: [(&str, &str); 7] = [
+    (
+        "say `missing = \"drop\"` under [data]",
+        "give --drop-missing",
+    ),
+    ("`response` under [data]", "--response"),
+    ("[data] says", "--response says"),
+    ("`trials` under [data]", "--trials"),
+    ("or distance = \"euclidean\"", "or leave --great-circle out"),
+    ("a formula such as \"y ~ x\"", "--formula 'y ~ x'"),
+    ("for it under [data.levels]", "for it in a model file"),
+];
+
+/// The flag that stands for a key of a model file.
+fn flag(key: &str) -> Option<String> {
+    if let Some(name) = key.strip_prefix("priors.") {
+        return Some(format!("--prior {name}"));
+    }
+    Some(
+        match key {
+            "formula" => "--formula",
+            "response" => "--response",
+            "trials" => "--trials",
+            "exposure" => "--exposure",
+            "success" => "--success",
+            "link" => "--probit",
+            "gp.inputs" => "--gp",
+            "gp.covariance" => "--covariance",
+            "gp.distance" => "--great-circle",
+            _ => return None,
+        }
+        .to_string(),
+    )
 }
 
 fn hint(suggestion: &Option<String>) -> String {

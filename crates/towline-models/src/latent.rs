@@ -37,6 +37,8 @@ pub struct LatentGaussian {
     pub(crate) family_parameter: Source,
     /// The names of groups or places, for reports.
     pub(crate) labels: Vec<Labels>,
+    /// The names of the classes, or none where numbers have to do.
+    pub(crate) class_names: Vec<String>,
     pub(crate) settings: Vec<(String, String)>,
     /// The latent values at the mode for the middle of the priors: where searches may begin.
     pub(crate) reference: Option<Vec<f64>>,

@@ -29,6 +29,7 @@ mod special;
 mod table;
 mod triangle;
 mod vector;
+mod words;
 
 pub use check::{Loo, Waic, difference, good_k, loo, waic};
 pub use covariance::{Covariance, Places, Shape};
@@ -48,3 +49,4 @@ pub use resolve::{Chosen, ModelParts, Resolved};
 pub use sparse::Grouping;
 pub use spec::{DataSpec, FamilyKind, GpSpec, Link, MissingRule, ModelFile, PriorTexts};
 pub use table::Table;
+pub use words::{Words, known_words};

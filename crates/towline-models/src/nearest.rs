@@ -22,6 +22,11 @@ pub(crate) fn did_you_mean<'a>(
     nearest(name, known).map(|near| format!("did you mean `{near}`?"))
 }
 
+/// "1 row", "2 rows".
+pub(crate) fn plural(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// How many insertions, deletions, substitutions and swaps of neighbours turn one word into the other.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());

@@ -2,6 +2,9 @@
 
 use towline::{Prior, Rng};
 
+/// How often a prior is drawn from until a draw is where its parameter can lie.
+const TRIES: usize = 100_000;
+
 /// A slow parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
@@ -147,12 +150,14 @@ impl Slow {
     /// A draw of x from the prior.
     pub fn draw(&self, rng: &mut Rng) -> f64 {
         match self.kind {
-            Kind::Scaled(prior, scale) => loop {
-                let value = prior.draw(rng);
-                if value > self.lower && value < self.upper {
-                    return scale.x(value);
-                }
-            },
+            Kind::Scaled(prior, scale) => {
+                let mut inside = (0..TRIES).filter_map(|_| {
+                    let value = prior.draw(rng);
+                    (value > self.lower && value < self.upper).then(|| scale.x(value))
+                });
+                // A prior without mass there has no draw; whoever uses it is told that nothing has positive density.
+                inside.next().unwrap_or(f64::NAN)
+            }
             Kind::Partial { power } => {
                 let (a, b) = (
                     crate::family::gamma(power, rng),

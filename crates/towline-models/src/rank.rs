@@ -5,28 +5,43 @@ use crate::error::Error;
 /// What is left of a column beside the others, relative to it, below which it counts as their combination (as in R's `lm`).
 const TOLERANCE: f64 = 1e-7;
 
-/// Refuses columns that are combinations of those before them.
+/// A column that is a combination of those before it.
+#[derive(Debug)]
+pub(crate) struct Aliased {
+    pub column: usize,
+    /// Of which, in words.
+    pub relation: String,
+}
+
+impl Aliased {
+    /// As a refusal.
+    pub fn error(&self, name: &str) -> Error {
+        Error::Collinear {
+            column: name.into(),
+            relation: self.relation.clone(),
+        }
+    }
+}
+
+/// The columns that are combinations of those before them, in order.
 ///
 /// Gram and Schmidt's process, twice for each column since once loses digits on nearly parallel ones; the coefficients
 /// in the earlier columns say which of them are to blame.
-pub(crate) fn refuse_collinear<'a>(
-    columns: &[Vec<f64>],
-    names: impl IntoIterator<Item = &'a str>,
-) -> Result<(), Error> {
-    let names: Vec<&str> = names.into_iter().collect();
+pub(crate) fn aliased(columns: &[Vec<f64>], names: &[&str]) -> Vec<Aliased> {
+    let mut found = Vec::new();
+    let mut kept: Vec<&str> = Vec::new();
     let mut basis: Vec<Vec<f64>> = Vec::new();
     // Row k of the triangle: the coefficients of column k in the basis, with all columns at length one.
     let mut triangle: Vec<Vec<f64>> = Vec::new();
-    for (k, column) in columns.iter().enumerate() {
-        let length = norm(column);
+    for (column, values) in columns.iter().enumerate() {
+        let length = norm(values);
         if length == 0.0 {
-            return Err(Error::Collinear {
-                column: names[k].into(),
-                relation: "zero in every row".into(),
-            });
+            let relation = "zero in every row".into();
+            found.push(Aliased { column, relation });
+            continue;
         }
-        let mut rest: Vec<f64> = column.iter().map(|value| value / length).collect();
-        let mut row = vec![0.0; k];
+        let mut rest: Vec<f64> = values.iter().map(|value| value / length).collect();
+        let mut row = vec![0.0; basis.len()];
         for _ in 0..2 {
             for (coefficient, direction) in row.iter_mut().zip(&basis) {
                 let along: f64 = rest.iter().zip(direction).map(|(a, b)| a * b).sum();
@@ -38,17 +53,17 @@ pub(crate) fn refuse_collinear<'a>(
         }
         let left = norm(&rest);
         if left < TOLERANCE {
-            return Err(Error::Collinear {
-                column: names[k].into(),
-                relation: relation(&row, &triangle, &names),
-            });
+            let relation = relation(&row, &triangle, &kept);
+            found.push(Aliased { column, relation });
+            continue;
         }
         rest.iter_mut().for_each(|value| *value /= left);
         basis.push(rest);
         row.push(left);
         triangle.push(row);
+        kept.push(names[column]);
     }
-    Ok(())
+    found
 }
 
 fn norm(values: &[f64]) -> f64 {
@@ -83,7 +98,7 @@ mod tests {
     fn independent_columns_pass_even_if_nearly_parallel() {
         let x: Vec<f64> = (0..50).map(f64::from).collect();
         let near: Vec<f64> = x.iter().map(|v| v + 1e-4 * (v * 1.7).sin()).collect();
-        assert!(refuse_collinear(&[vec![1.0; 50], x, near], ["1", "x", "near"]).is_ok());
+        assert!(aliased(&[vec![1.0; 50], x, near], &["1", "x", "near"]).is_empty());
     }
 
     #[test]
@@ -92,24 +107,18 @@ mod tests {
         let b: Vec<f64> = (0..20).map(|k| f64::from(k * k).cos()).collect();
         let c: Vec<f64> = (0..20).map(|k| f64::from(k % 3)).collect();
         let sum: Vec<f64> = (0..20).map(|k| 100.0 * a[k] - 1e-3 * c[k]).collect();
-        let columns = [vec![1.0; 20], a.clone(), b, c, sum];
-        let names = ["(Intercept)", "a", "b", "c", "sum"];
-        let error = refuse_collinear(&columns, names).unwrap_err().to_string();
-        assert!(
-            error.contains("`sum` of the model is a combination of `a`, `c`"),
-            "{error}"
-        );
         let twice: Vec<f64> = a.iter().map(|v| 2.0 * v).collect();
-        let error = refuse_collinear(&[a, twice], ["a", "twice"])
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.contains("`twice` of the model is a multiple of `a`"),
-            "{error}"
-        );
-        let error = refuse_collinear(&[vec![0.0; 3]], ["z"])
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains("zero in every row"), "{error}");
+        let columns = [vec![1.0; 20], a, sum, b, c, twice, vec![0.0; 20]];
+        let names = ["1", "a", "sum", "b", "c", "twice", "z"];
+        let found: Vec<(usize, String)> = aliased(&columns, &names)
+            .into_iter()
+            .map(|one| (one.column, one.relation))
+            .collect();
+        let expected = [
+            (4, "a combination of `a`, `sum`".to_string()),
+            (5, "a multiple of `a`".into()),
+            (6, "zero in every row".into()),
+        ];
+        assert_eq!(found, expected);
     }
 }

@@ -1,6 +1,7 @@
 //! From a model file and its data to the parts of a model: numbers, names and priors, everything checked.
 
 mod design;
+mod effects;
 mod parts;
 mod prior;
 mod process;
@@ -13,17 +14,15 @@ pub use parts::{Chosen, ModelParts};
 
 use crate::defaults::{self, Unit};
 use crate::error::Error;
-use crate::fixed::Fixed;
-use crate::formula::{Context, Expression, Factor, Formula, INTERCEPT, Matrix, names, parse};
+use crate::formula::{Context, Expression, Formula, Matrix, names, parse};
 use crate::latent::Data;
-use crate::parameter::Value;
+use crate::nearest::plural;
 use crate::predict::New;
-use crate::rank::refuse_collinear;
-use crate::sparse::Grouping;
+use crate::rank::aliased;
 use crate::spec::{FamilyKind, MissingRule, ModelFile};
 use crate::table::Table;
-use design::{Design, GroupDesign};
-use prior::Chooser;
+use design::Design;
+use prior::{Chooser, Natural};
 
 /// A model ready to be built, and what was settled on the way.
 #[derive(Debug, Clone)]
@@ -36,6 +35,8 @@ pub struct Resolved {
     pub chosen: Vec<Chosen>,
     /// What a reader should know.
     pub notes: Vec<String>,
+    /// What the levels of each factor are compared with: a level, or words for several.
+    pub references: Vec<(String, String)>,
     /// The checksum of the data.
     pub checksum: String,
     design: Design,
@@ -55,8 +56,11 @@ impl Resolved {
     /// # Errors
     /// Whatever is wrong with the data or the model.
     pub fn new(model: &ModelFile, table: &Table) -> Result<Self, Error> {
-        let formula = formula(model)?;
+        let formula = formula(model, table)?;
         let mut notes = Vec::new();
+        if let Some(columns) = &formula.dot {
+            notes.push(format!("`.` stands for {}", columns.join(" + ")));
+        }
         let table = &complete(model, &formula, table, &mut notes)?;
         let context = Context {
             text: &formula.text,
@@ -85,17 +89,8 @@ impl Resolved {
         if model.centre {
             fixed.centre(table)?;
         }
-        let groups = formula
-            .groups
-            .iter()
-            .map(|group| {
-                Ok(GroupDesign {
-                    factor: Factor::compile(&group.by, context)?,
-                    effects: Matrix::compile(&group.effects, context)?,
-                    correlated: group.correlated,
-                })
-            })
-            .collect::<Result<Vec<_>, Error>>()?;
+        drop_aliased(&mut fixed, table, &mut notes)?;
+        let groups = effects::compile(&formula.groups, context, &mut notes)?;
         let inputs = process::compile_inputs(model, context)?;
         let design = Design {
             response,
@@ -107,15 +102,14 @@ impl Resolved {
         };
 
         let columns = design.fixed.values(table)?;
-        refuse_collinear(&columns, design.fixed.names())?;
         let offset = design.offset(table)?;
         let unit = unit(model.family, &observed, &offset);
         if model.family == FamilyKind::Bernoulli {
             separable::note(&observed.values, &columns, design.fixed.names(), &mut notes);
         }
         let mut chooser = Chooser::new(&model.priors);
-        let fixed = effects(&design.fixed, columns, unit, &mut chooser)?;
-        let groupings = groupings(&design.groups, table, unit, &mut chooser)?;
+        let fixed = effects::fixed(&design.fixed, columns, unit, &mut chooser)?;
+        let groupings = effects::groupings(&design.groups, table, unit, &mut chooser)?;
         let process =
             process::resolve(model, &design.inputs, table, unit, &mut chooser, &mut notes)?;
         if process.is_some() && !groupings.is_empty() {
@@ -126,8 +120,12 @@ impl Resolved {
             ));
         }
         let parameter = match model.family {
-            FamilyKind::NegativeBinomial => Some(chooser.value("size", &[], defaults::size())?),
-            FamilyKind::Gaussian => Some(chooser.value("sigma", &[], defaults::noise(unit))?),
+            FamilyKind::NegativeBinomial => {
+                Some(chooser.value("size", &[], defaults::size(), Natural::Positive)?)
+            }
+            FamilyKind::Gaussian => {
+                Some(chooser.value("sigma", &[], defaults::noise(unit), Natural::Positive)?)
+            }
             _ => None,
         };
         let chosen = chooser.finish()?;
@@ -151,6 +149,7 @@ impl Resolved {
             },
             chosen,
             notes,
+            references: design.references(),
             checksum: table.checksum().into(),
             model: model.clone(),
             design,
@@ -210,7 +209,7 @@ impl Resolved {
 type Known = (Vec<f64>, Option<Vec<f64>>);
 
 /// The formula, or the intercept alone where there is none.
-fn formula(model: &ModelFile) -> Result<Formula, Error> {
+fn formula(model: &ModelFile, table: &Table) -> Result<Formula, Error> {
     let text = match (&model.formula, &model.data.response) {
         (Some(formula), _) => formula.clone(),
         (None, Some(response)) => format!("`{response}` ~ 1"),
@@ -221,7 +220,51 @@ fn formula(model: &ModelFile) -> Result<Formula, Error> {
             ));
         }
     };
-    Ok(Formula::parse(&text)?)
+    // `.` stands for what is not used otherwise, here or in the formula.
+    let mut used = Vec::new();
+    used_beside(model, &mut used)?;
+    let free: Vec<String> = table
+        .headers()
+        .iter()
+        .filter(|column| !used.contains(column))
+        .cloned()
+        .collect();
+    Ok(Formula::among(&text, &free)?)
+}
+
+/// The names that a model uses beside its formula.
+fn used_beside(model: &ModelFile, used: &mut Vec<String>) -> Result<(), Error> {
+    let data = &model.data;
+    let texts = [&data.response, &data.trials, &data.exposure];
+    let inputs = model.gp.iter().flat_map(|gp| &gp.inputs);
+    for text in texts.into_iter().flatten().chain(inputs) {
+        // A column whose name is no formula's, such as `mean temp`, is meant as it is.
+        used.push(text.clone());
+        if let Ok(node) = parse(text) {
+            names(&node, used);
+        }
+    }
+    Ok(())
+}
+
+/// Leaves columns out that are combinations of others because of how factors are coded or crossed, as R does; refuses
+/// covariates that are.
+fn drop_aliased(fixed: &mut Matrix, table: &Table, notes: &mut Vec<String>) -> Result<(), Error> {
+    let columns = fixed.values(table)?;
+    let names: Vec<String> = fixed.names().map(String::from).collect();
+    let plain: Vec<&str> = names.iter().map(String::as_str).collect();
+    for one in aliased(&columns, &plain).iter().rev() {
+        let name = &names[one.column];
+        if !fixed.has_factor(one.column) {
+            return Err(one.error(name));
+        }
+        fixed.remove(one.column);
+        notes.push(format!(
+            "the column `{name}` is {} and left out, as R does: its effect cannot be told from theirs",
+            one.relation
+        ));
+    }
+    Ok(())
 }
 
 /// The table, without rows that lack a value where the model says so.
@@ -234,13 +277,8 @@ fn complete(
     if model.data.missing == MissingRule::Refuse {
         return Ok(table.clone());
     }
-    let mut used = formula.names();
-    let data = &model.data;
-    let texts = [&data.response, &data.trials, &data.exposure];
-    let inputs = model.gp.iter().flat_map(|gp| &gp.inputs);
-    for text in texts.into_iter().flatten().chain(inputs) {
-        names(&parse(text)?, &mut used);
-    }
+    let mut used = formula.names.clone();
+    used_beside(model, &mut used)?;
     // Unknown names are complained about later, where they can be pointed at.
     let used = used
         .iter()
@@ -249,8 +287,10 @@ fn complete(
     let (kept, dropped) = table.drop_missing(used)?;
     if dropped > 0 {
         notes.push(format!(
-            "{dropped} of {} rows have a missing value and are left out",
-            table.rows()
+            "{dropped} of {} ha{} a missing value and {} left out",
+            plural(table.rows(), "row"),
+            if dropped == 1 { "s" } else { "ve" },
+            if dropped == 1 { "is" } else { "are" },
         ));
     }
     Ok(kept)
@@ -305,76 +345,4 @@ fn unit(family: FamilyKind, observed: &response::Observed, offset: &[f64]) -> Un
             centre: 0.0,
         },
     }
-}
-
-fn effects(
-    matrix: &Matrix,
-    columns: Vec<Vec<f64>>,
-    unit: Unit,
-    chooser: &mut Chooser,
-) -> Result<Fixed, Error> {
-    let names: Vec<&str> = matrix.names().collect();
-    let mut fixed = Fixed::default();
-    for (k, name) in names.iter().enumerate() {
-        let specific = format!("beta_{name}");
-        let (keys, default) = if *name == INTERCEPT {
-            let others = names
-                .iter()
-                .zip(&columns)
-                .filter(|(name, _)| **name != INTERCEPT);
-            let default = defaults::intercept(others.map(|(_, column)| column.as_slice()), unit);
-            (vec!["intercept", "beta"], default)
-        } else {
-            let default = defaults::coefficient(&columns[k], matrix.is_indicator(k), unit);
-            (vec![specific.as_str(), "beta"], default)
-        };
-        let (mean, sd) = chooser.normal(name, &keys, default)?;
-        fixed = fixed.with(*name, columns[k].clone(), mean, sd);
-    }
-    Ok(fixed)
-}
-
-fn groupings(
-    designs: &[GroupDesign],
-    table: &Table,
-    unit: Unit,
-    chooser: &mut Chooser,
-) -> Result<Vec<Grouping>, Error> {
-    let mut groupings: Vec<Grouping> = Vec::new();
-    for design in designs {
-        let name = design.factor.name.trim_end_matches("()").to_string();
-        if groupings.iter().any(|other| other.name == name) {
-            return Err(Error::setting(
-                "formula",
-                format!("`{name}` groups rows twice: write one term, ({name}'s effects | {name})"),
-            ));
-        }
-        let columns = design.effects.values(table)?;
-        let effects: Vec<String> = design.effects.names().map(String::from).collect();
-        let all = format!("sd_{name}");
-        let mut sds: Vec<Value> = Vec::new();
-        for (effect, column) in effects.iter().zip(&columns) {
-            let own = if effect == INTERCEPT {
-                all.clone()
-            } else {
-                format!("{all}_{effect}")
-            };
-            let default = defaults::deviation_of(column, unit);
-            sds.push(chooser.value(&own, &[&all, "sd"], default)?);
-        }
-        let correlated = design.correlated && effects.len() > 1;
-        let correlation = correlated
-            .then(|| chooser.correlation(&format!("cor_{name}")))
-            .transpose()?;
-        groupings.push(Grouping {
-            group: design.factor.known_codes(table)?,
-            levels: design.factor.levels.clone(),
-            name,
-            effects,
-            columns,
-            sds,
-            correlation,
-        });
-    }
-    Ok(groupings)
 }

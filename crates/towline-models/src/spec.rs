@@ -4,7 +4,10 @@ mod covariance;
 mod family;
 mod priors;
 
-pub(crate) use covariance::{CovarianceTree, Given, KernelKind, KernelSpec, parse_covariance};
+pub(crate) use covariance::{
+    CovarianceTree, Given, KernelKind, KernelSpec, covariance_names, parse_covariance,
+};
+pub(crate) use family::ALIASES;
 pub use family::{FamilyKind, Link};
 pub use priors::PriorTexts;
 
@@ -160,9 +163,9 @@ impl ModelFile {
     /// # Errors
     /// Where the file cannot be read, is no TOML, or has keys or values that are not known.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = fs::read_to_string(path).map_err(|source| Error::Read {
+        let text = fs::read_to_string(path).map_err(|reason| Error::Read {
             path: path.to_path_buf(),
-            source,
+            reason,
         })?;
         let mut model = Self::parse(&path.display().to_string(), &text)?;
         if let Some(folder) = path.parent() {

@@ -174,12 +174,30 @@ fn a_model_that_changed_is_told() {
     let (_, kernel) = kernels().swap_remove(0);
     let mut chain = chain(kernel, 0);
     bits(&mut chain, 20);
-    let other = Model { width: 0.37 + 1e-9 };
+    let other = Model { width: 0.37 + 1e-6 };
     let error = Chain::resume(other, chain.snapshot()).err().unwrap();
     assert!(
         matches!(error, Error::ModelChanged { recorded, .. } if recorded == chain.log_density())
     );
     assert!(error.to_string().contains("the model changed"));
+}
+
+#[test]
+fn a_model_that_rounds_differently_continues_and_says_so() {
+    let (_, kernel) = kernels().swap_remove(0);
+    let mut chain = chain(kernel, 0);
+    bits(&mut chain, 20);
+    let same = Chain::resume(MODEL, chain.snapshot()).unwrap();
+    assert_eq!(same.recomputed(), None);
+    let rounded = Model {
+        width: 0.37 * (1.0 + 1e-13),
+    };
+    let mut other = Chain::resume(rounded, chain.snapshot()).unwrap();
+    let [recorded, computed] = other.recomputed().unwrap();
+    assert_eq!(recorded, chain.log_density());
+    assert!(computed != recorded && computed == other.log_density());
+    assert!((computed / recorded - 1.0).abs() < 1e-9);
+    other.advance().unwrap();
 }
 
 #[test]

@@ -18,6 +18,9 @@ pub struct Description {
     priors: Value,
     #[serde(default)]
     notes: Vec<String>,
+    /// What the levels of each factor are compared with.
+    #[serde(default)]
+    references: Vec<(String, String)>,
 }
 
 /// What `kind` says.
@@ -44,7 +47,18 @@ impl Description {
             checksum: resolved.checksum.clone(),
             priors: Value::Object(priors),
             notes: resolved.notes.clone(),
+            references: resolved.references.clone(),
         }
+    }
+
+    /// Whether another describes the same model of the same data.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.model == other.model && self.checksum == other.checksum
+    }
+
+    /// What the levels of each factor are compared with: a level, or words for several.
+    pub fn references(&self) -> &[(String, String)] {
+        &self.references
     }
 
     /// Reads it from a manifest.

@@ -61,7 +61,8 @@ pub struct Options {
     #[arg(long, value_name = "TEXT", requires = "gp")]
     pub covariance: Option<String>,
 
-    /// The inputs are longitude and latitude in degrees: distances in km along the Earth's surface
+    /// The inputs are longitude and latitude in degrees: distances in km along the Earth's surface (through the Earth for
+    /// covariances that need it)
     #[arg(long, requires = "gp")]
     pub great_circle: bool,
 
@@ -84,6 +85,10 @@ pub struct Options {
     /// Folder for the run, made if need be [default: called after the model or the data]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+
+    /// Replace the run that is in the folder
+    #[arg(long)]
+    pub force: bool,
 
     /// How to sample.
     #[command(flatten)]

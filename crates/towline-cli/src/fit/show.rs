@@ -2,7 +2,7 @@
 
 use comfy_table::{Table, presets};
 use std::fmt::Write;
-use towline_models::{LatentGaussian, Resolved};
+use towline_models::{Distance, LatentGaussian, Resolved};
 
 /// The model as a reader should see it before it runs.
 pub fn render(resolved: &Resolved, target: &LatentGaussian) -> String {
@@ -14,8 +14,9 @@ pub fn render(resolved: &Resolved, target: &LatentGaussian) -> String {
     });
     let _ = writeln!(
         text,
-        "{} response{link}, {rows} rows of {}",
+        "{} response{link}, {} of {}",
         model.family,
+        plural(rows, "row"),
         model.data.file.display()
     );
     if let Some(formula) = &model.formula {
@@ -25,17 +26,25 @@ pub fn render(resolved: &Resolved, target: &LatentGaussian) -> String {
     for gp in &model.gp {
         let _ = writeln!(
             text,
-            "Gaussian process over {}: {}",
+            "Gaussian process over {}: {}{}",
             gp.inputs.join(", "),
-            gp.covariance
+            gp.covariance,
+            match gp.distance {
+                Distance::Euclidean => "",
+                Distance::GreatCircle => ", distances in km on the Earth",
+                Distance::Chord => ", distances in km through the Earth (chords)",
+            }
         );
     }
     let _ = writeln!(
         text,
-        "{} slow parameters, {} fast",
-        target.slow_dim(),
+        "{}, {} fast",
+        plural(target.slow_dim(), "slow parameter"),
         target.fast_dim()
     );
+    for (factor, reference) in &resolved.references {
+        let _ = writeln!(text, "{factor} is compared with {reference}");
+    }
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(["parameter", "prior", "why"]);
@@ -50,4 +59,9 @@ pub fn render(resolved: &Resolved, target: &LatentGaussian) -> String {
         text.push('\n');
     }
     text
+}
+
+/// "1 row", "2 rows".
+fn plural(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

@@ -304,6 +304,9 @@ fn chips(summary: &RunSummary) -> Vec<Chip> {
     ];
     if let Some(seconds) = run.seconds {
         chips.push(plain("time", duration(seconds)));
+        if let Some(cpu) = run.cpu_seconds {
+            chips.push(plain("processor time", duration(cpu)));
+        }
         chips.push(plain("ESS per second", short(ess / seconds)));
     }
     if run.outer_acceptance.is_finite() {
@@ -357,12 +360,7 @@ fn costs(summary: &RunSummary) -> Vec<Cost> {
         ),
     ];
     if let Some(seconds) = run.seconds {
-        all.push(part(
-            "seconds (longest chain)",
-            run.warmup_seconds,
-            seconds,
-            &duration,
-        ));
+        all.push(part("seconds", run.warmup_seconds, seconds, &duration));
     }
     all
 }

@@ -38,6 +38,19 @@ pub(crate) enum Settled {
 }
 
 impl Shape {
+    /// Whether it is a covariance of great-circle distances on a sphere, whatever the range: so are exp(−r^p) with p ≤ 1,
+    /// and no Matérn function with ν above ½ (Gneiting 2013, table 1).
+    pub(crate) fn is_valid_on_great_circles(&self) -> bool {
+        match self {
+            Self::Exponential => true,
+            Self::PoweredExponential { power } => match power {
+                Value::Fixed(power) => *power <= 1.0,
+                Value::Free(parameter) => parameter.prior.support().1 <= 1.0,
+            },
+            _ => false,
+        }
+    }
+
     pub(super) fn number(&self, register: &mut Register) -> Settled {
         match self {
             Self::SquaredExponential => Settled::SquaredExponential,

@@ -36,7 +36,7 @@ fn shapes() -> Vec<Shape> {
 fn stationary(shape: Shape, ranges: &[f64], distance: Distance) -> Covariance {
     Covariance::Stationary {
         shape,
-        inputs: if distance == Distance::GreatCircle {
+        inputs: if distance != Distance::Euclidean {
             vec![0, 1]
         } else {
             vec![0, 1, 2]
@@ -54,9 +54,7 @@ fn all() -> Vec<Covariance> {
             [
                 stationary(s.clone(), &[0.9], Distance::Euclidean),
                 stationary(s.clone(), &[0.9, 2.0, 5.0], Distance::Euclidean),
-                // A squared exponential of great-circle distances is not positive definite on a sphere, but over a
-                // few degrees it is to rounding.
-                stationary(s, &[150.0], Distance::GreatCircle),
+                stationary(s, &[150.0], Distance::Chord),
             ]
         })
         .collect();
@@ -151,4 +149,79 @@ fn shapes_are_what_their_formulas_say() {
         let matrix = node.matrix(&places, &[], 0.0);
         assert!((matrix[1] - 9.0 * rho).abs() < 1e-14 && matrix[0] == 9.0);
     }
+}
+
+/// Places all over the globe, as evenly as sunflower seeds.
+fn globe(n: usize) -> Places {
+    let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
+    let height = |k: usize| 1.0 - (2 * k + 1) as f64 / n as f64;
+    let longitude = |k: usize| (golden * k as f64).to_degrees().rem_euclid(360.0) - 180.0;
+    Places::new(vec![
+        (0..n).map(longitude).collect(),
+        (0..n).map(|k| height(k).asin().to_degrees()).collect(),
+    ])
+}
+
+/// Whether a covariance of long range has a root on the whole globe.
+fn has_root(shape: Shape, range: f64, distance: Distance) -> bool {
+    let places = globe(400);
+    let covariance = stationary(shape, &[range], distance);
+    let node = covariance.number(&mut Register::default(), &places);
+    Triangle::root_of(node.matrix(&places, &[], 1e-8), places.len).is_some()
+}
+
+#[test]
+fn what_is_said_to_be_valid_on_the_globe_is_and_the_rest_is_not() {
+    let powered = |power| Shape::PoweredExponential {
+        power: Value::Fixed(power),
+    };
+    // Ranges at which four hundred places show it.
+    let cases = [
+        (Shape::SquaredExponential, 8000.0),
+        (Shape::Exponential, 8000.0),
+        (Shape::Matern32, 8000.0),
+        (Shape::Matern52, 8000.0),
+        (powered(0.8), 8000.0),
+        (powered(1.0), 20_000.0),
+        (powered(1.5), 20_000.0),
+        (powered(1.9), 20_000.0),
+        (
+            Shape::RationalQuadratic {
+                mix: Value::Fixed(0.8),
+            },
+            8000.0,
+        ),
+    ];
+    for (shape, range) in cases {
+        assert!(
+            has_root(shape.clone(), range, Distance::Chord),
+            "{shape:?} of chords"
+        );
+        let valid = shape.is_valid_on_great_circles();
+        assert_eq!(
+            has_root(shape.clone(), range, Distance::GreatCircle),
+            valid,
+            "{shape:?}"
+        );
+    }
+}
+
+#[test]
+fn a_chord_is_nearly_the_arc_for_near_places_and_the_diameter_at_most() {
+    let near = ([10.0, 50.0], [10.1, 50.1]);
+    let [arc, chord] = [Distance::GreatCircle, Distance::Chord].map(|d| d.on_earth(near.0, near.1));
+    assert!(
+        chord < arc && (arc / chord - 1.0).abs() < 1e-6,
+        "{arc} {chord}"
+    );
+    // Below 900 km the difference is less than 0.1 %.
+    let far = 900.0 / crate::EARTH_RADIUS.to_radians();
+    let [arc, chord] =
+        [Distance::GreatCircle, Distance::Chord].map(|d| d.on_earth([0.0, 0.0], [far, 0.0]));
+    assert!(
+        (arc - 900.0).abs() < 1e-6 && arc / chord - 1.0 < 1e-3,
+        "{arc} {chord}"
+    );
+    let across = Distance::Chord.on_earth([0.0, 0.0], [180.0, 0.0]);
+    assert!((across - 2.0 * crate::EARTH_RADIUS).abs() < 1e-6);
 }

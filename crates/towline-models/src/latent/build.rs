@@ -77,6 +77,7 @@ pub struct Builder {
     groupings: Vec<Grouping>,
     process: Option<Process>,
     parameter: Option<Value>,
+    class_names: Vec<String>,
 }
 
 impl Builder {
@@ -88,7 +89,15 @@ impl Builder {
             groupings: Vec::new(),
             process: None,
             parameter: None,
+            class_names: Vec::new(),
         }
+    }
+
+    /// With names for the classes of the softmax, instead of their numbers.
+    #[must_use]
+    pub fn class_names(mut self, names: Vec<String>) -> Self {
+        self.class_names = names;
+        self
     }
 
     /// With fixed effects.
@@ -131,6 +140,7 @@ impl Builder {
             groupings,
             process,
             parameter,
+            class_names,
         } = self;
         let rows = data.response.len();
         let mut register = Register::default();
@@ -195,6 +205,7 @@ impl Builder {
             slow: register.slow,
             family_parameter,
             labels,
+            class_names,
             settings,
             reference: None,
             unfactorised: Arc::default(),

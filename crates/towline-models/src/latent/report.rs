@@ -23,7 +23,10 @@ impl Model for LatentGaussian {
         let classes = self.likelihood.classes();
         let of_class = |name: &str, class: usize| match classes {
             1 => name.to_string(),
-            _ => format!("{name}.{class}"),
+            _ => match self.class_names.get(class) {
+                Some(class) => format!("{name}.{class}"),
+                None => format!("{name}.{class}"),
+            },
         };
         for class in 0..classes {
             for name in &self.fixed.names {

@@ -565,7 +565,8 @@ fn new_rows_do_not_take_the_effects_of_fitted_ones() {
     let table = Table::parse("d.csv", "y,x\n1,0.5\n0,1.5\n4,2.5\n").unwrap();
     let text = "family = \"poisson\"\nformula = \"y ~ x + (1 | row())\"\n[data]\nfile = \"d.csv\"";
     let resolved = Resolved::new(&ModelFile::parse("m.toml", text).unwrap(), &table).unwrap();
-    let (new, notes) = resolved.rows(&table).unwrap();
+    let other = Table::parse("n.csv", "x\n0.5\n1.5\n2.5\n").unwrap();
+    let (new, notes) = resolved.rows(&other).unwrap();
     assert_eq!(new.groups, [[None, None, None]]);
     assert!(
         notes.iter().any(|note| note.contains("drawn anew")),

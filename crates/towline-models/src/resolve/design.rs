@@ -20,11 +20,54 @@ pub(super) struct Design {
 #[derive(Debug, Clone)]
 pub(super) struct GroupDesign {
     pub factor: Factor,
-    pub effects: Matrix,
-    pub correlated: bool,
+    /// One, whose effects are correlated; or several of one effect each, which are not.
+    pub effects: Vec<Matrix>,
+}
+
+impl GroupDesign {
+    /// Whether its effects are correlated.
+    pub fn correlated(&self) -> bool {
+        matches!(self.effects.as_slice(), [one] if one.len() > 1)
+    }
+
+    /// The names of its effects.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.effects.iter().flat_map(Matrix::names)
+    }
+
+    /// Which of its effects are of a factor's level.
+    pub fn indicators(&self) -> Vec<bool> {
+        let of = |part: &Matrix| {
+            (0..part.len())
+                .map(|k| part.is_indicator(k))
+                .collect::<Vec<_>>()
+        };
+        self.effects.iter().flat_map(of).collect()
+    }
+
+    /// What its effects multiply in the rows of a table.
+    pub fn values(&self, table: &Table) -> Result<Vec<Vec<f64>>, Error> {
+        let mut columns = Vec::new();
+        for part in &self.effects {
+            columns.extend(part.values(table)?);
+        }
+        Ok(columns)
+    }
 }
 
 impl Design {
+    /// What the levels of factors are compared with, each once.
+    pub fn references(&self) -> Vec<(String, String)> {
+        let mut references = self.fixed.references();
+        let effects = self.groups.iter().flat_map(|group| &group.effects);
+        for one in effects.flat_map(Matrix::references) {
+            if !references.contains(&one) {
+                references.push(one);
+            }
+        }
+        references
+    }
+
     /// The sum of offsets and the logarithm of the exposure.
     pub fn offset(&self, table: &Table) -> Result<Vec<f64>, Error> {
         let mut offset = vec![0.0; table.rows()];
@@ -85,18 +128,19 @@ impl Design {
             ..New::default()
         };
         for design in &self.groups {
-            // Rows have no names that another table could share: every new row is a group of its own.
-            let group = if design.factor.name == "row()" {
-                vec![None; table.rows()]
-            } else {
-                design.factor.codes(table)?
-            };
+            let group = design.factor.codes(table)?;
             let unknown = group.iter().filter(|group| group.is_none()).count();
             if unknown > 0 {
-                notes.push(format!(
-                    "{unknown} rows are of groups of `{}` that were not fitted: their effects are drawn anew",
-                    design.factor.name
-                ));
+                notes.push(match unknown {
+                    1 => format!(
+                        "1 row is of a group of `{}` that was not fitted: its effects are drawn anew",
+                        design.factor.name
+                    ),
+                    many => format!(
+                        "{many} rows are of groups of `{}` that were not fitted: their effects are drawn anew",
+                        design.factor.name
+                    ),
+                });
             }
             new.newcomers.push(if design.factor.name == "row()" {
                 Vec::new()
@@ -104,7 +148,7 @@ impl Design {
                 newcomers(&design.factor.values(table)?)
             });
             new.groups.push(group);
-            new.columns.push(design.effects.values(table)?);
+            new.columns.push(design.values(table)?);
         }
         Ok((new, notes))
     }

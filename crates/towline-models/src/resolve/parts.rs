@@ -6,6 +6,8 @@ use crate::fixed::Fixed;
 use crate::latent::{Builder, Data, LatentGaussian};
 use crate::parameter::Value;
 use crate::sparse::Grouping;
+use std::collections::HashSet;
+use towline::Model;
 
 /// Everything a model is built of.
 #[derive(Debug, Clone)]
@@ -31,6 +33,9 @@ impl ModelParts {
     /// Parts that do not go together.
     pub fn build(&self) -> Result<LatentGaussian, Error> {
         let mut builder = Builder::new(self.data.clone()).fixed(self.fixed.clone());
+        if self.data.classes > 1 {
+            builder = builder.class_names(self.classes.clone());
+        }
         for grouping in &self.groupings {
             builder = builder.grouping(grouping.clone());
         }
@@ -40,8 +45,27 @@ impl ModelParts {
         if let Some(parameter) = &self.parameter {
             builder = builder.parameter(parameter.clone());
         }
-        builder.build()
+        let model = builder.build()?;
+        refuse_twins(&model)?;
+        Ok(model)
     }
+}
+
+/// Refuses two reported numbers of one name: in a table of draws nobody could tell them apart.
+fn refuse_twins(model: &LatentGaussian) -> Result<(), Error> {
+    let mut seen = HashSet::new();
+    for column in model.columns() {
+        if let Some(twin) = seen.replace(column.name) {
+            return Err(Error::setting(
+                "formula",
+                format!(
+                    "two numbers would be reported as `{twin}`, and nobody could tell them apart: rename a column, or one of \
+                     the levels that they are called after"
+                ),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The prior of a parameter, and where it came from.

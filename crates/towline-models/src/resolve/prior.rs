@@ -7,7 +7,36 @@ use crate::nearest::did_you_mean;
 use crate::parameter::Value;
 use crate::spec::PriorTexts;
 use std::collections::BTreeSet;
-use towline::Prior;
+use towline::{Prior, Rng};
+
+/// Where a parameter can lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Natural {
+    /// Above zero.
+    Positive,
+    /// Above zero and at most two: the power of a powered exponential covariance.
+    Power,
+    /// Above zero, a length scale.
+    Length,
+}
+
+/// The range of Lindgren, Rue and Lindström (2011) and of Fuglstad et al. (2019), √(8ν)/κ, in length scales ℓ: our Matérn
+/// functions have κ = √(2ν)/ℓ, so that it is 2ℓ for every ν, where correlations have fallen to about 0.13.
+const RANGE: f64 = 2.0;
+/// The least share of a prior's draws that must be where its parameter can lie: with less, nobody meant it.
+const LEAST_INSIDE: f64 = 0.01;
+/// Shapes of an LKJ prior whose draws are neither ±1 nor 0 to rounding.
+const SHAPES: std::ops::RangeInclusive<f64> = 0.1..=1e4;
+/// How many draws that is judged by.
+const DRAWS: usize = 1000;
+
+/// The share of a prior between zero and `most`, at numbers whose logarithms are finite.
+fn share_inside(prior: Prior, most: f64) -> f64 {
+    let mut rng = Rng::stream(0, 0);
+    let inside = |value: f64| value > 0.0 && value < most && value.ln().is_finite();
+    let count = (0..DRAWS).filter(|_| inside(prior.draw(&mut rng))).count();
+    count as f64 / DRAWS as f64
+}
 
 pub(super) struct Chooser<'a> {
     texts: &'a PriorTexts,
@@ -40,6 +69,15 @@ impl<'a> Chooser<'a> {
     }
 
     fn prior(&mut self, name: &str, keys: &[&str], default: Reasoned) -> Result<Prior, Error> {
+        if self.chosen.iter().any(|chosen| chosen.name == name) {
+            return Err(Error::setting(
+                "formula",
+                format!(
+                    "two parameters would be called `{name}`, and nobody could tell them apart: rename one of the columns \
+                     that they are called after"
+                ),
+            ));
+        }
         let (prior, why) = match self.find(name, keys) {
             None => default,
             Some((key, text)) => {
@@ -58,23 +96,42 @@ impl<'a> Chooser<'a> {
     }
 
     /// A positive parameter.
-    pub fn value(&mut self, name: &str, keys: &[&str], default: Reasoned) -> Result<Value, Error> {
-        let prior = self.prior(name, keys, default)?;
+    pub fn value(
+        &mut self,
+        name: &str,
+        keys: &[&str],
+        default: Reasoned,
+        natural: Natural,
+    ) -> Result<Value, Error> {
+        let mut prior = self.prior(name, keys, default)?;
+        let refuse = |reason: String| Err(Error::setting(format!("the prior of {name}"), reason));
         let (lower, upper) = prior.support();
-        if upper <= 0.0 || prior.is_periodic() {
-            return Err(Error::setting(
-                format!("the prior of {name}"),
-                format!("{prior} has no mass above zero, where {name} lies"),
-            ));
+        let (most, range) = match natural {
+            Natural::Power => (2.0, "between 0 and 2"),
+            _ => (f64::INFINITY, "above zero"),
+        };
+        if upper <= 0.0 || lower >= most || prior.is_periodic() {
+            return refuse(format!("{prior} has no mass {range}, where {name} lies"));
         }
         if lower < 0.0 {
-            return Err(Error::setting(
-                format!("the prior of {name}"),
-                format!(
-                    "{prior} reaches below zero, where {name} cannot lie; a normal prior of its logarithm is \
-                     log_normal(mean, sd), and there are half_normal and half_student_t"
-                ),
+            return refuse(format!(
+                "{prior} reaches below zero, where {name} cannot lie; a normal prior of its logarithm is \
+                 log_normal(mean, sd), and there are half_normal and half_student_t"
             ));
+        }
+        if share_inside(prior, most) < LEAST_INSIDE {
+            return refuse(format!(
+                "{prior} has next to no mass at numbers {range} that a computer can hold, where {name} lies"
+            ));
+        }
+        if let (Natural::Length, Prior::PcRange { u, alpha }) = (natural, prior) {
+            prior = Prior::PcRange {
+                u: u / RANGE,
+                alpha,
+            };
+            if let Some(chosen) = self.chosen.last_mut() {
+                chosen.why = format!("given: of the range, which is {RANGE} times the length");
+            }
         }
         Ok(Value::free(name, prior))
     }
@@ -87,7 +144,8 @@ impl<'a> Chooser<'a> {
         default: Reasoned,
     ) -> Result<(f64, f64), Error> {
         match self.prior(name, keys, default)? {
-            Prior::Normal { mean, sd } => Ok((mean, sd)),
+            // Adding zero makes −0 and 0 the same.
+            Prior::Normal { mean, sd } => Ok((mean + 0.0, sd)),
             other => Err(Error::setting(
                 format!("the prior of {name}"),
                 format!(
@@ -107,11 +165,15 @@ impl<'a> Chooser<'a> {
                     .strip_prefix("lkj(")
                     .and_then(|rest| rest.strip_suffix(')'));
                 let shape = inside.and_then(|inside| inside.trim().parse::<f64>().ok());
-                let shape = shape.filter(|shape| *shape > 0.0 && shape.is_finite());
+                let shape = shape.filter(|shape| SHAPES.contains(shape));
                 let shape = shape.ok_or_else(|| {
                     Error::setting(
                         format!("priors.{key}"),
-                        format!("`{text}` is no prior of correlations; write lkj(shape) with a shape above zero, such as lkj(2)"),
+                        format!(
+                            "`{text}` is no prior of correlations; write lkj(shape) with a shape from {} to {}, such as lkj(2)",
+                            SHAPES.start(),
+                            SHAPES.end()
+                        ),
                     )
                 })?;
                 (shape, "given")

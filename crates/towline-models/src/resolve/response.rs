@@ -282,10 +282,9 @@ fn source(model: &ModelFile, node: &Node, context: Context) -> Result<Source, Er
     };
     let levels = match model.data.levels.get(&column) {
         Some(levels) => levels.clone(),
-        None if family == FamilyKind::Softmax
-            || success.is_some()
-            || !table.is_numeric(&column)? =>
-        {
+        None if success.is_some() => table.levels(&column)?,
+        // Asked in any case: numbers with a slip among them are no classes.
+        None if !table.is_numeric(&column)? || family == FamilyKind::Softmax => {
             table.levels(&column)?
         }
         None => return Ok(Source::Number(Expression::compile(node, context)?)),

@@ -10,6 +10,8 @@ use crate::table::Table;
 use std::path::{Path, PathBuf};
 use towline::Prior;
 
+mod misleading;
+
 fn model(text: &str) -> ModelFile {
     let text = if text.contains("[data]") {
         text.to_string()
@@ -297,10 +299,7 @@ fn new_rows_are_coded_by_the_fit() {
     let (rows, notes) = resolved.rows(&new).unwrap();
     assert_eq!(rows.fixed[1], [0.0, 0.0]);
     assert_eq!(rows.groups[0], [Some(1), None]);
-    assert!(
-        notes[0].contains("1 rows are of groups of `g`"),
-        "{notes:?}"
-    );
+    assert!(notes[0].contains("1 row is of a group of `g`"), "{notes:?}");
     assert_eq!(rows.offset[0], 2.25f64.ln());
     assert!(resolved.response_of(&new).unwrap().is_none());
 }

@@ -100,12 +100,11 @@ impl KernelKind {
             _ => &["sd", "length"],
         }
     }
+}
 
-    #[allow(dead_code)]
-    /// Whether distances by other rules than the straight line make sense.
-    pub(crate) fn needs_coordinates(self) -> bool {
-        matches!(self, Self::Linear)
-    }
+/// The names of all functions.
+pub(crate) fn covariance_names() -> Vec<&'static str> {
+    NAMES.iter().map(|(name, _)| *name).collect()
 }
 
 /// Reads a covariance over inputs of these names.

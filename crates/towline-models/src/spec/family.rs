@@ -1,14 +1,14 @@
 //! Families of responses by name, what they accept, and what is said when they do not.
 
+use crate::nearest::nearest;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A family of responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(try_from = "String", into = "String")]
 pub enum FamilyKind {
     /// 0 or 1.
-    #[serde(alias = "binary")]
     Bernoulli,
     /// Successes among trials.
     Binomial,
@@ -17,10 +17,8 @@ pub enum FamilyKind {
     /// Counts with more spread than Poisson's.
     NegativeBinomial,
     /// Numbers.
-    #[serde(alias = "normal")]
     Gaussian,
     /// One of several classes.
-    #[serde(alias = "categorical", alias = "multinomial")]
     Softmax,
 }
 
@@ -91,15 +89,90 @@ impl fmt::Display for FamilyKind {
     }
 }
 
+/// Other names that are accepted.
+pub(crate) const ALIASES: [(&str, FamilyKind); 4] = [
+    ("binary", FamilyKind::Bernoulli),
+    ("normal", FamilyKind::Gaussian),
+    ("categorical", FamilyKind::Softmax),
+    ("multinomial", FamilyKind::Softmax),
+];
+
+/// What other programs call families, for suggestions.
+const ELSEWHERE: [(&str, FamilyKind); 9] = [
+    ("negbin", FamilyKind::NegativeBinomial),
+    ("nbinom", FamilyKind::NegativeBinomial),
+    ("nbinom2", FamilyKind::NegativeBinomial),
+    ("nb", FamilyKind::NegativeBinomial),
+    ("neg_binomial", FamilyKind::NegativeBinomial),
+    ("logistic", FamilyKind::Bernoulli),
+    ("logit", FamilyKind::Bernoulli),
+    ("probit", FamilyKind::Bernoulli),
+    ("multinom", FamilyKind::Softmax),
+];
+
 impl std::str::FromStr for FamilyKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let plain = text.to_lowercase().replace('-', "_");
-        let known = Self::ALL.into_iter().find(|family| family.name() == plain);
-        known.ok_or_else(|| {
-            let names: Vec<&str> = Self::ALL.iter().map(|family| family.name()).collect();
-            format!("`{text}` is none of {}", names.join(", "))
-        })
+        let plain = text.trim().to_lowercase().replace(['-', '.', ' '], "_");
+        let named = Self::ALL.into_iter().map(|family| (family.name(), family));
+        let mut known = named.clone().chain(ALIASES);
+        if let Some((_, family)) = known.find(|(name, _)| *name == plain) {
+            return Ok(family);
+        }
+        let names: Vec<&str> = Self::ALL.iter().map(|family| family.name()).collect();
+        let elsewhere = ELSEWHERE.iter().find(|(name, _)| *name == plain);
+        let near = elsewhere.map(|(_, family)| family.name()).or_else(|| {
+            let words = named.chain(ALIASES).chain(ELSEWHERE);
+            let near = nearest(&plain, words.clone().map(|(name, _)| name))?;
+            let mut words = words;
+            words
+                .find(|(name, _)| *name == near)
+                .map(|(_, family)| family.name())
+        });
+        let hint = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
+        Err(format!(
+            "`{text}` is no family; {hint}there are {}",
+            names.join(", ")
+        ))
+    }
+}
+
+impl TryFrom<String> for FamilyKind {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<FamilyKind> for String {
+    fn from(family: FamilyKind) -> Self {
+        family.name().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_other_programs_and_slips_come_with_a_suggestion() {
+        let said = |text: &str| text.parse::<FamilyKind>().unwrap_err();
+        for (text, meant) in [
+            ("negbin", "negative_binomial"),
+            ("poison", "poisson"),
+            ("logistic", "bernoulli"),
+            ("gausian", "gaussian"),
+        ] {
+            let words = format!("did you mean `{meant}`?");
+            assert!(said(text).contains(&words), "{}", said(text));
+        }
+        assert_eq!("normal".parse(), Ok(FamilyKind::Gaussian));
+        assert_eq!(
+            "Negative-Binomial".parse(),
+            Ok(FamilyKind::NegativeBinomial)
+        );
+        assert!(!said("weibull").contains("did you mean"));
     }
 }

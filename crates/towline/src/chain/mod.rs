@@ -5,6 +5,7 @@ pub(crate) mod health;
 
 use crate::chain::health::FrameHealth;
 use crate::error::Error;
+use crate::fast::nested::refine;
 use crate::kernel::Kernel;
 use crate::kernel::info::Info;
 use crate::kernel::state::{State, Workspace};
@@ -24,6 +25,7 @@ pub struct Chain<T: Target> {
     steps: u64,
     totals: Info,
     health: Option<FrameHealth>,
+    recomputed: Option<[f64; 2]>,
 }
 
 /// Everything needed to go on with a chain, as plain data.
@@ -45,6 +47,9 @@ pub struct Snapshot {
     pub totals: Info,
     /// Which frames are known at x: looking for them again is not to be counted again.
     pub frames: Vec<u64>,
+    /// The leading values of y for which there are refined caches, those of fewer blocks first.
+    #[serde(default)]
+    pub refined: Vec<Vec<f64>>,
 }
 
 /// Where a chain stands, without its kernel: what changes from step to step.
@@ -64,7 +69,15 @@ pub struct Position {
     pub totals: Info,
     /// Which frames are known at x: looking for them again is not to be counted again.
     pub frames: Vec<u64>,
+    /// The leading values of y for which there are refined caches, those of fewer blocks first: making them again is not to
+    /// be counted again.
+    #[serde(default)]
+    pub refined: Vec<Vec<f64>>,
 }
+
+/// A resumed chain's log density may differ from the recorded one by this share of it: another machine, or another version of
+/// a library, rounds differently.
+const ROUNDING: f64 = 1e-9;
 
 impl Position {
     /// With the kernel that moves it: everything needed to go on.
@@ -78,6 +91,7 @@ impl Position {
             kernel,
             totals: self.totals,
             frames: self.frames,
+            refined: self.refined,
         }
     }
 }
@@ -149,6 +163,7 @@ impl<T: Target> Chain<T> {
                 ..Info::default()
             },
             health: None,
+            recomputed: None,
         })
     }
 
@@ -251,6 +266,7 @@ impl<T: Target> Chain<T> {
             kernel: self.kernel.clone(),
             totals: self.totals,
             frames: self.frames().collect(),
+            refined: self.refined(),
         }
     }
 
@@ -264,12 +280,18 @@ impl<T: Target> Chain<T> {
             rng: self.rng.clone(),
             totals: self.totals,
             frames: self.frames().collect(),
+            refined: self.refined(),
         }
     }
 
     /// Which frames are known at x.
     fn frames(&self) -> impl Iterator<Item = u64> {
         self.state.slow.frames.iter().map(|placed| placed.key)
+    }
+
+    /// The leading values of y for which there are refined caches.
+    fn refined(&self) -> Vec<Vec<f64>> {
+        refine::heads(&self.state.slow.kept)
     }
 
     /// The same into an earlier position of this chain, without allocating: cheap enough for every step.
@@ -282,9 +304,16 @@ impl<T: Target> Chain<T> {
         position.totals = self.totals;
         position.frames.clear();
         position.frames.extend(self.frames());
+        position.refined.clear();
+        if self.state.slow.kept.is_some() {
+            position.refined = self.refined();
+        }
     }
 
-    /// Goes on from a snapshot, to the same bits as if there had been no interruption.
+    /// Continues from a snapshot, to the same bits as if there had been no interruption.
+    ///
+    /// Where the model's log density differs from the recorded one in its last digits, the chain continues with what it is now,
+    /// and [`recomputed`](Self::recomputed) says so: its draws are as good, and no longer the same bits.
     ///
     /// # Errors
     /// [`Error::ModelChanged`] where the model no longer gives the recorded log density; else as
@@ -299,13 +328,20 @@ impl<T: Target> Chain<T> {
             kernel,
             totals,
             frames,
+            refined,
         } = snapshot;
         let mut chain = Self::new(target, kernel, &x, &y, rng)?;
-        if chain.state.log_density.to_bits() != log_density.to_bits() {
-            return Err(Error::ModelChanged {
-                recorded: log_density,
-                computed: chain.state.log_density,
-            });
+        let computed = chain.state.log_density;
+        if computed.to_bits() != log_density.to_bits() {
+            let apart = (computed - log_density).abs();
+            // Not ≤ alone: NaN is apart.
+            if !(apart <= ROUNDING * log_density.abs().max(1.0)) {
+                return Err(Error::ModelChanged {
+                    recorded: log_density,
+                    computed,
+                });
+            }
+            chain.recomputed = Some([log_density, computed]);
         }
         for rule in chain.kernel.frame_rules() {
             if frames.contains(&rule.key()) {
@@ -313,8 +349,15 @@ impl<T: Target> Chain<T> {
                 rule.place(&chain.target, slow, work, &mut Info::default());
             }
         }
+        let slow = &mut chain.state.slow;
+        slow.kept = refine::again(&chain.target, &slow.x, &slow.cache, &refined)?;
         chain.steps = steps;
         chain.totals = totals;
         Ok(chain)
+    }
+
+    /// The recorded log density and what the model gave instead, where a resumed chain found them to differ in the last digits.
+    pub fn recomputed(&self) -> Option<[f64; 2]> {
+        self.recomputed
     }
 }

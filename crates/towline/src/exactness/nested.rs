@@ -463,6 +463,7 @@ fn refined_caches_change_no_bit_and_chains_resume() {
         let mut plain = Chain::new(THREE, kernel.clone(), &start.0, &start.1, rng.clone()).unwrap();
         let speeds = Speeds::new(THREE, &[1]);
         let mut refined = Chain::new(&speeds, kernel, &start.0, &start.1, rng).unwrap();
+        let (mut expected, mut uninterrupted) = (Vec::new(), Vec::new());
         for _ in 0..300 {
             let (a, b) = (plain.advance().unwrap(), refined.advance().unwrap());
             assert_eq!((plain.x(), plain.y()), (refined.x(), refined.y()), "{name}");
@@ -474,7 +475,13 @@ fn refined_caches_change_no_bit_and_chains_resume() {
                 ..b
             };
             assert_eq!(a, fast, "{name}");
-            Chain::resume(Speeds::new(THREE, &[1]), refined.snapshot()).unwrap();
+            uninterrupted.push(b);
+            // Resumed at every step, it counts as it would have, medium evaluations included.
+            let mut resumed = Chain::resume(Speeds::new(THREE, &[1]), refined.snapshot()).unwrap();
+            expected.push(resumed.advance().unwrap());
+        }
+        for (k, pair) in uninterrupted.windows(2).enumerate() {
+            assert_eq!(pair[1], expected[k], "{name}, step {k}");
         }
     }
 }

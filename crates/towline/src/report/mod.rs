@@ -40,8 +40,11 @@ pub struct RunCost {
     pub slow_evals: u64,
     /// Fast evaluations of all chains.
     pub fast_evals: u64,
-    /// Seconds of the chain that took longest; nothing before a checkpoint tells.
+    /// Seconds by the clock on the wall, from beginning to end, all sessions added up; nothing before a checkpoint tells.
     pub seconds: Option<f64>,
+    /// Seconds of the processor that the threads of all chains used; nothing where the system does not tell. (Threads and
+    /// processes that a model starts by itself are not counted.)
+    pub cpu_seconds: Option<f64>,
     /// The share of proposals of x that were accepted; NaN where none was made.
     pub outer_acceptance: f64,
     /// The share of proposals of y that were accepted; NaN where none was made.
@@ -73,11 +76,21 @@ impl RunSummary {
     /// Where a name is unknown or the directory cannot be read.
     pub fn of(run: &RunDir, names: Option<&[String]>) -> Result<Self, Error> {
         let mut parameters = Vec::new();
+        let manifest = run.manifest();
+        let angle = |name: &str| {
+            let mut all = manifest.columns.iter().chain(&manifest.latents);
+            let column = all.find(|column| column.name == *name && column.periodic)?;
+            column.lower.zip(column.upper)
+        };
         let mut add = |name: &str, chains: &[Vec<f64>]| {
             let chains: Vec<&[f64]> = chains.iter().map(Vec::as_slice).collect();
+            let summary = match angle(name) {
+                Some((lower, upper)) => Summary::of_angles(&chains, lower, upper),
+                None => Summary::of(&chains),
+            };
             parameters.push(ParameterSummary {
                 name: name.to_owned(),
-                summary: Summary::of(&chains),
+                summary,
             });
         };
         match names {
@@ -146,8 +159,15 @@ impl RunCost {
             draws: run.common_rows(),
             slow_evals: warmup.slow_evaluations + sum("slow_evals")? as u64,
             fast_evals: warmup.fast_evaluations + sum("fast_evals")? as u64,
-            seconds: (!known.is_empty())
-                .then(|| most(&|k| known[k].warmup_seconds + known[k].seconds)),
+            seconds: (!known.is_empty()).then(|| {
+                most(&|k| {
+                    let worked = known[k].warmup_seconds + known[k].seconds;
+                    known[k].wall_seconds.unwrap_or(worked)
+                })
+            }),
+            cpu_seconds: (!known.is_empty())
+                .then(|| known.iter().map(|checkpoint| checkpoint.cpu_seconds).sum())
+                .flatten(),
             outer_acceptance,
             inner_acceptance: totals.inner_acceptance(),
             n: main.map(|main| main.n),
@@ -231,6 +251,9 @@ fn warnings(
             failures.len(),
             last.message
         ));
+    }
+    for warning in run.warnings()? {
+        all.push(format!("Chain {}: {}", warning.chain, warning.message));
     }
     if let Some(tuning) = &run.manifest().tuning {
         all.extend(tuning.notes.iter().cloned());

@@ -12,13 +12,13 @@ use crate::kernel::info::Info;
 use crate::model::Model;
 use crate::random::Rng;
 use crate::store::{
-    Batches, Checkpoint, Draws, Failure, Failures, Manifest, Moments, Stage, Stages,
+    Batches, Checkpoint, Clock, Draws, Failure, Failures, Manifest, Moments, Seconds, Stage, Stages,
 };
 use crate::warmup::tuning::Tuning;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What all chains of a run are told. Whoever makes one holds the run directory's [`Lock`](crate::store::Lock)
 /// for as long as chains run, and has written the manifest.
@@ -38,6 +38,8 @@ pub struct Job {
     pub watches: Vec<Watch>,
     /// The log of failures.
     pub failures: Failures,
+    /// Whether a chain that is resumed must find its log density to the bit.
+    pub strict: bool,
 }
 
 /// What a chain tells the others when it begins or goes on.
@@ -187,8 +189,8 @@ fn first_checkpoint<M: Model, const CLOSE: bool>(
     exchange: &mut impl Exchange,
 ) -> Result<(Tuning, Checkpoint), Error> {
     let watch = &job.watches[k];
-    let mut seconds = 0.0;
-    let mut begun = Instant::now();
+    let mut seconds = Seconds::NONE;
+    let mut clock = Clock::new();
     let mut rng = Rng::stream(job.manifest.seed, k as u64);
     let start = |rng: &mut Rng| {
         model.start(rng).map_err(|source| Error::Model {
@@ -216,8 +218,8 @@ fn first_checkpoint<M: Model, const CLOSE: bool>(
         };
         // The one place where stages of warm-up are saved.
         loop {
-            seconds += begun.elapsed().as_secs_f64();
-            begun = Instant::now();
+            seconds = clock.since(seconds);
+            clock = Clock::new();
             let stage = Stage {
                 warming,
                 seconds,
@@ -251,11 +253,13 @@ fn first_checkpoint<M: Model, const CLOSE: bool>(
         moments: Moments::new(columns + job.manifest.latents.len()),
         batches: Batches::new(columns),
         warmup: spent,
-        warmup_seconds: seconds,
+        warmup_seconds: seconds.wall,
         seconds: 0.0,
         failures: watch.failed(),
         health: Some(tuning.frame_health()),
         reached: false,
+        wall_seconds: Some(seconds.wall),
+        cpu_seconds: seconds.cpu,
     };
     stages.save_tuning(&tuning)?;
     checkpoint.write(&job.folder)?;

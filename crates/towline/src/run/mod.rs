@@ -100,6 +100,7 @@ pub struct Run<M> {
     manifest: Manifest,
     settings: Settings,
     lock: Lock,
+    strict: bool,
 }
 
 impl<M: Model + Send + Sync + 'static> Run<M> {
@@ -133,6 +134,7 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
             manifest,
             settings,
             lock,
+            strict: false,
         })
     }
 
@@ -164,6 +166,7 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
             manifest,
             settings,
             lock,
+            strict: false,
         })
     }
 
@@ -201,6 +204,14 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
     #[must_use]
     pub fn time_limit(mut self, limit: Option<Duration>) -> Self {
         self.settings.time_limit = limit;
+        self
+    }
+
+    /// Whether a chain that is resumed must find its log density to the bit: a difference in the last digits is an error then,
+    /// and else a warning.
+    #[must_use]
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.strict = strict;
         self
     }
 
@@ -283,6 +294,7 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
             checkpoint_every: self.settings.checkpoint_every,
             watches: (0..chains).map(|_| Watch::new(limit)).collect(),
             failures: Failures::new(&self.folder),
+            strict: self.strict,
         });
         let mut relay = Relay::new(ranks);
         let here: Vec<usize> = (0..chains).filter(|&k| relay.is_here(k)).collect();

@@ -10,7 +10,7 @@ use crate::chain::exchange::Exchange;
 use crate::chain::{Chain, Position};
 use crate::error::Error;
 use crate::model::{Model, Role};
-use crate::store::{Batches, Checkpoint, Rows};
+use crate::store::{Batches, Checkpoint, Clock, Rows, Seconds, Warning};
 use crate::warmup::tuning::Tuning;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -51,6 +51,9 @@ struct Ledger<'a> {
     seconds_before: f64,
     begun: Instant,
     rested: Duration,
+    /// Both clocks of this session, and what they showed before it.
+    clock: Clock,
+    both_before: Seconds,
     committed: Instant,
     /// How long until the next one.
     pause: Duration,
@@ -74,11 +77,28 @@ pub(super) fn run<M: Model, const CLOSE: bool>(
     watch.set_failed(checkpoint.failures);
     let stop = Settings::recorded(&job.manifest).stop;
     let position = checkpoint.snapshot.clone();
+    let clock = Clock::new();
     let mut chain = Chain::resume(guard, position.clone().with(tuning.kernel()?))?;
+    if let Some([recorded, computed]) = chain.recomputed() {
+        if job.strict {
+            return Err(Error::ModelChanged { recorded, computed });
+        }
+        let message = format!(
+            "resumed after {} draws although the model's log density is now {computed:?} where it was {recorded:?}: rounding. Its draws are as good, but not the bits of an uninterrupted run (--strict refuses)",
+            checkpoint.rows
+        );
+        let step = checkpoint.rows;
+        Warning {
+            chain: k,
+            step,
+            message,
+        }
+        .log(&job.folder)?;
+    }
     if let Some(health) = &checkpoint.health {
         chain = chain.watching(health.clone());
     }
-    let mut ledger = Ledger::open(job, watch, k, checkpoint, position)?;
+    let mut ledger = Ledger::open(job, watch, k, checkpoint, position, clock)?;
     let mut reporter = Reporter::new(model, job);
     ledger.show(Phase::Sampling, true);
 
@@ -239,6 +259,7 @@ impl<'a> Ledger<'a> {
         k: usize,
         checkpoint: Checkpoint,
         position: Position,
+        clock: Clock,
     ) -> Result<Self, Error> {
         let manifest = &job.manifest;
         let path = |name: &str| job.folder.join(format!("{name}-{k}.f64"));
@@ -263,6 +284,13 @@ impl<'a> Ledger<'a> {
             latents,
             position,
             seconds_before: checkpoint.seconds,
+            both_before: Seconds {
+                wall: checkpoint
+                    .wall_seconds
+                    .unwrap_or(checkpoint.warmup_seconds + checkpoint.seconds),
+                cpu: checkpoint.cpu_seconds,
+            },
+            clock,
             checkpoint,
             begun: now,
             rested: Duration::ZERO,
@@ -328,6 +356,9 @@ impl<'a> Ledger<'a> {
         checkpoint.failures = self.watch.failed();
         checkpoint.seconds =
             self.seconds_before + (self.begun.elapsed().saturating_sub(self.rested)).as_secs_f64();
+        let both = self.clock.since(self.both_before);
+        checkpoint.wall_seconds = Some(both.wall);
+        checkpoint.cpu_seconds = both.cpu;
         self.checkpoint.write(&self.job.folder)?;
         self.show(Phase::Sampling, true);
         self.committed = Instant::now();

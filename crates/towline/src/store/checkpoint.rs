@@ -47,6 +47,10 @@ pub struct Checkpoint {
     pub health: Option<FrameHealth>,
     /// Whether the run's target was reached here, so that there is nothing more to do.
     pub reached: bool,
+    /// Seconds by the clock on the wall, warm-up and waiting for other chains included.
+    pub wall_seconds: Option<f64>,
+    /// Seconds of the processor that the chain's thread used, warm-up included, where the system tells.
+    pub cpu_seconds: Option<f64>,
 }
 
 impl Checkpoint {

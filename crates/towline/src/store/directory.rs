@@ -4,6 +4,7 @@ use super::checkpoint::Checkpoint;
 use super::failures::{Failure, Failures};
 use super::manifest::Manifest;
 use super::rows::Draws;
+use super::warnings::Warning;
 use crate::error::Error;
 use crate::model::Column;
 use std::path::{Path, PathBuf};
@@ -172,6 +173,14 @@ impl RunDir {
     /// Where the log cannot be read.
     pub fn failures(&self) -> Result<Vec<Failure>, Error> {
         Failures::read(&self.path)
+    }
+
+    /// What a reader of the draws should know of how they were made.
+    ///
+    /// # Errors
+    /// Where the log cannot be read.
+    pub fn warnings(&self) -> Result<Vec<Warning>, Error> {
+        Warning::read(&self.path)
     }
 
     fn place(&self, columns: &[Column], name: &str) -> Result<usize, Error> {

@@ -58,11 +58,13 @@ pub(crate) fn unwrap<T: DeserializeOwned>(
         });
     }
     // The checksum does not cover the version: one that never was is damage too.
+    if version == 0 {
+        return Err(damaged("it says that it is of a version that never was"));
+    }
     if version < known {
-        return Err(damaged(
-            "it is of an earlier version, from before files said whose they are; read and finish the run with the \
-             towline that began it",
-        ));
+        let problem =
+            "an earlier version of towline wrote it: continue with that version, or begin anew";
+        return Err(damaged(problem));
     }
     if number(length) != content.len() as u64 {
         return Err(damaged("it is not as long as it says"));

@@ -13,6 +13,7 @@
 
 mod batches;
 mod checkpoint;
+mod clock;
 mod directory;
 mod failures;
 mod file;
@@ -22,9 +23,11 @@ mod manifest;
 mod moments;
 mod rows;
 mod stages;
+mod warnings;
 
 pub use batches::{Batches, Estimate};
 pub use checkpoint::Checkpoint;
+pub(crate) use clock::{Clock, Seconds};
 pub use directory::RunDir;
 pub use failures::{Failure, Failures};
 pub use lock::Lock;
@@ -32,3 +35,4 @@ pub use manifest::{FORMAT, Manifest, Options, VERSION};
 pub use moments::Moments;
 pub use rows::{Draws, Rows};
 pub(crate) use stages::{Stage, Stages};
+pub use warnings::Warning;

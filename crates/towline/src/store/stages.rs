@@ -1,5 +1,6 @@
 //! What a chain leaves behind in warm-up: `warmup-K-S.bin` for each stage, `tuning-K.bin` when it is done.
 
+use super::clock::Seconds;
 use super::{file, framed};
 use crate::error::Error;
 use crate::warmup::Warming;
@@ -25,7 +26,7 @@ pub(crate) struct Stages {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Stage {
     pub warming: Warming,
-    pub seconds: f64,
+    pub seconds: Seconds,
     pub failures: u64,
 }
 

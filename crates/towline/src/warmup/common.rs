@@ -27,7 +27,8 @@ impl Common {
         })
     }
 
-    /// The estimated log marginal at many x, each found by one of the chains; nothing where there is no mass or no mode.
+    /// The estimated log marginal at many x, each found by one of the chains: −∞ where there is no mass, nothing where there is
+    /// no mode.
     pub fn visit<T: Target>(
         &self,
         walker: &mut Walker<'_, T>,
@@ -43,7 +44,7 @@ impl Common {
         Ok((0..points.len())
             .map(|i| {
                 let theirs = all.get(i % self.chains)?.get(i / self.chains)?;
-                Some(*theirs).filter(|value| value.is_finite())
+                Some(*theirs).filter(|value| !value.is_nan())
             })
             .collect())
     }

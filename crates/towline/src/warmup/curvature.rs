@@ -92,9 +92,13 @@ fn stencil(centre: &[f64], widths: &[f64]) -> Vec<Vec<f64>> {
     points
 }
 
-/// The gradient, and minus the second derivatives, in units of the widths; `None` where a point of the stencil has no value.
+/// The gradient, and minus the second derivatives, in units of the widths; `None` where a point of the
+/// stencil has no value.
 fn derivatives(found: &[Option<f64>], p: usize) -> Option<(Vec<f64>, Vec<f64>)> {
     let all: Vec<f64> = found.iter().copied().collect::<Option<_>>()?;
+    if !all.iter().all(|value| value.is_finite()) {
+        return None;
+    }
     let (here, up, down) = (all[0], |k: usize| all[1 + 2 * k], |k: usize| all[2 + 2 * k]);
     let slope = (0..p).map(|k| 0.5 * (up(k) - down(k))).collect();
     let mut curvature = vec![0.0; p * p];

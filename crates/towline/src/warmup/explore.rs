@@ -11,12 +11,22 @@ use super::walker::Walker;
 use crate::chain::exchange::{Exchange, first_decides};
 use crate::error::Error;
 use crate::frame::FrameRule;
-use crate::slow::surrogate::{Surrogate, Visit};
+use crate::slow::surrogate::{Extent, Surrogate, Visit};
 use crate::target::Target;
 use crate::warmup::tuning::Tuning;
 
 /// Visits come from the marginal raised to the power one over this: its standard deviation is then 1.7 times as large.
-pub(super) const HEAT: f64 = 3.0;
+const HEAT: f64 = 3.0;
+/// What proposals are made of.
+pub(super) const LEARNED: Extent = Extent {
+    heat: HEAT,
+    reach: 1.0,
+};
+/// While exploring, a fit is followed further than was seen: along an arm that bends, rays from the centre lead nowhere.
+const EXPLORING: Extent = Extent {
+    heat: HEAT,
+    reach: 1.4,
+};
 /// Points of the first batches: a few, and more for every slow variable.
 const BATCH_BASE: usize = 8;
 const BATCH_EACH: usize = 3;
@@ -29,6 +39,8 @@ const SMALL_ERROR: f64 = 0.25;
 const IN_A_ROW: usize = 2;
 /// Errors count up to this many log units.
 const WORST_ERROR: f64 = 4.0;
+/// Visits from which heated chains begin.
+const PLACES: usize = 8;
 /// Chains begin at draws that are this hot: further apart than the target's own.
 const START_HEAT: f64 = 2.0;
 
@@ -69,7 +81,7 @@ pub(super) fn explore<T: Target>(
         let size = least.max((BATCH_SHARE * visits.len() as f64) as usize);
         let size = size.min(most - spent).max(1);
         let fitted = first_decides(exchange, || {
-            Surrogate::fit_heated(&visits, &tuning.centre, &tuning.slow, HEAT)
+            Surrogate::fit_to(&visits, &tuning.centre, &tuning.slow, EXPLORING)
         })?;
         let points = match &fitted {
             Some(fitted) => next_points(fitted, &visits, size, common),
@@ -79,6 +91,17 @@ pub(super) fn explore<T: Target>(
         spent += points.len();
         if let Some(fitted) = &fitted {
             explored.error = error(fitted, &points, &found);
+            if std::env::var_os("TOWLINE_TRACE").is_some() && common.index == 0 {
+                eprintln!(
+                    "TRACE visits {} batch {} error {:.3} {:?} c {:?} sd {:?}",
+                    visits.len(),
+                    points.len(),
+                    explored.error,
+                    fitted.quality(),
+                    fitted.centre(),
+                    fitted.factor().sds()
+                );
+            }
             good = if explored.error <= SMALL_ERROR {
                 good + 1
             } else {
@@ -91,7 +114,7 @@ pub(super) fn explore<T: Target>(
     }
     explored.settled = good >= IN_A_ROW;
     let fitted = first_decides(exchange, || {
-        Surrogate::fit_heated(&visits, &tuning.centre, &tuning.slow, HEAT)
+        Surrogate::fit_to(&visits, &tuning.centre, &tuning.slow, LEARNED)
     })?;
     let Some(fitted) = fitted else {
         return Ok(None);
@@ -99,7 +122,8 @@ pub(super) fn explore<T: Target>(
     tuning.centre = fitted.centre().to_vec();
     tuning.slow = fitted.factor().clone();
     tuning.scale = 2.38 / (p as f64).sqrt();
-    let starts = fitted.heated_draws(START_HEAT, common.chains, &mut common.rng);
+    let places = places(&fitted, &visits);
+    let starts = fitted.heated_draws(START_HEAT, common.chains, &places, &mut common.rng);
     tuning.surrogate = Some(fitted);
     linear_through_modes(walker, tuning, exchange)?;
     explored.start.clone_from(&starts[common.index]);
@@ -127,7 +151,8 @@ fn next_points(
     size: usize,
     common: &mut Common,
 ) -> Vec<Vec<f64>> {
-    let draws = fitted.heated_draws(HEAT, CANDIDATES * size, &mut common.rng);
+    let places = places(fitted, visits);
+    let draws = fitted.heated_draws(HEAT, CANDIDATES * size, &places, &mut common.rng);
     let whiten = |x: &[f64]| {
         let mut w: Vec<f64> = x.iter().zip(fitted.centre()).map(|(x, c)| x - c).collect();
         fitted.factor().solve(&mut w);
@@ -159,6 +184,43 @@ fn next_points(
     chosen
 }
 
+/// A few visits that are high enough, each the furthest from those before it.
+fn places(fitted: &Surrogate, visits: &[Visit]) -> Vec<Vec<f64>> {
+    let top = visits
+        .iter()
+        .map(|v| v.log_marginal)
+        .fold(f64::NEG_INFINITY, f64::max);
+    let p = fitted.centre().len() as f64;
+    // About where the heated bulk ends.
+    let high = |visit: &&Visit| visit.log_marginal > top - HEAT * (0.5 * p + 2.0);
+    let list: Vec<(Vec<f64>, &Visit)> = visits
+        .iter()
+        .filter(high)
+        .map(|visit| {
+            let mut w: Vec<f64> = visit
+                .x
+                .iter()
+                .zip(fitted.centre())
+                .map(|(x, c)| x - c)
+                .collect();
+            fitted.factor().solve(&mut w);
+            (w, visit)
+        })
+        .collect();
+    let mut gaps = vec![f64::INFINITY; list.len()];
+    let mut chosen = Vec::new();
+    while chosen.len() < PLACES.min(list.len()) {
+        let Some(k) = (0..list.len()).max_by(|&a, &b| gaps[a].total_cmp(&gaps[b])) else {
+            break;
+        };
+        for (gap, (w, _)) in gaps.iter_mut().zip(&list) {
+            *gap = gap.min(distance(w, &list[k].0));
+        }
+        chosen.push(list[k].1.x.clone());
+    }
+    chosen
+}
+
 fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
 }
@@ -171,6 +233,7 @@ fn error(fitted: &Surrogate, points: &[Vec<f64>], found: &[Option<f64>]) -> f64 
     let (mut sum, mut weight) = (0.0, 0.0);
     for (predicted, found) in predicted.iter().zip(found) {
         // What is higher, the prediction or the truth, says how much the point matters.
+        let found = found.filter(|value| value.is_finite());
         let level = found.map_or(*predicted, |f| f.max(*predicted));
         let counts = ((level - top) / HEAT).min(0.0).exp();
         let off = found.map_or(WORST_ERROR, |f| (f - predicted).abs().min(WORST_ERROR));

@@ -507,7 +507,20 @@ fn learned_proposal<T: Target>(
     let Some(surrogate) = walker.surrogate(tuning, exchange)? else {
         return Ok(());
     };
+    if std::env::var_os("TOWLINE_TRACE").is_some() {
+        for t in &tuning.trials {
+            eprintln!("TRACE {t:?}");
+        }
+        eprintln!(
+            "TRACE refit {:?} moves {}",
+            surrogate.quality(),
+            surrogate.moves()
+        );
+    }
     let trial = attempt(walker, tuning, &surrogate, steps, rng, exchange)?;
+    if std::env::var_os("TOWLINE_TRACE").is_some() {
+        eprintln!("TRACE attempt {trial:?}");
+    }
     let p = tuning.centre.len().max(1) as f64;
     let walk = winner.effective.min(WALK_CEILING / p) / winner.cost;
     if trial.worth() > LEARNED_MARGIN * walk {

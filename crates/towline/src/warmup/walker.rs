@@ -153,20 +153,34 @@ impl<'a, T: Target> Walker<'a, T> {
         }
     }
 
-    /// A slow evaluation for what it tells of the marginal there; nothing where there is no mass, or no mode.
-    pub fn visit(
-        &mut self,
-        rule: &crate::frame::FrameRule,
-        x: &[f64],
-    ) -> Result<Option<f64>, Error> {
+    /// A slow evaluation for what it tells of the marginal there: −∞ where there is no mass, nothing where there is no mode.
+    pub fn visit(&mut self, rule: &crate::FrameRule, x: &[f64]) -> Result<Option<f64>, Error> {
         self.spent.slow_evaluations += 1;
-        let Some(mut slow) = prepare(self.target, x)? else {
-            return Ok(None);
-        };
         let before = self.visits.len();
-        self.place(rule, &mut slow);
-        self.note_visits();
+        let massless = match prepare(self.target, x)? {
+            None => true,
+            Some(mut slow) => {
+                self.place(rule, &mut slow);
+                self.note_visits();
+                self.visits.len() == before && self.is_massless(rule, &slow)
+            }
+        };
+        if massless {
+            self.visits.push(Visit {
+                x: x.to_vec(),
+                log_marginal: f64::NEG_INFINITY,
+            });
+        }
         Ok(self.visits.get(before).map(|visit| visit.log_marginal))
+    }
+
+    /// Whether there is no mass at the middle of the frame: where no mode was found, the best guess of where it would be.
+    fn is_massless(&mut self, rule: &crate::FrameRule, slow: &Slow<T::Cache>) -> bool {
+        let mut y = vec![0.0; self.state.y.len()];
+        rule.of(slow).to_y(&vec![0.0; y.len()], &mut y);
+        self.spent.fast_evaluations += 1;
+        let value = evaluate(self.target, slow, &y, &mut self.work.buffers);
+        matches!(value, Ok(f64::NEG_INFINITY))
     }
 
     /// Finds a frame, at the chain's expense.

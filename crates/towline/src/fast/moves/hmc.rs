@@ -72,7 +72,15 @@ impl Move for Hmc {
         }
         let start = density.log(point.value) - half_square(momentum);
 
-        let mut lost = density.gradient(y, gradient).is_none();
+        // Where there is no mass a model need not fill the gradient: going on would be by the last one, which the way back
+        // would not know. The way back meets the same places, so that refusing the whole trajectory keeps the balance.
+        let nowhere = |density: &mut D, y: &[f64], gradient: &mut [f64]| match density
+            .gradient(y, gradient)
+        {
+            None => true,
+            Some(value) => density.log(value) == f64::NEG_INFINITY,
+        };
+        let mut lost = nowhere(density, y, gradient);
         for _ in 0..self.leapfrogs {
             self.kick(momentum, gradient, spare);
             self.drift(y, momentum, spare);
@@ -82,7 +90,7 @@ impl Move for Hmc {
             if lost {
                 break;
             }
-            lost = density.gradient(y, gradient).is_none();
+            lost = nowhere(density, y, gradient);
             self.kick(momentum, gradient, spare);
         }
         if lost {
@@ -108,5 +116,80 @@ impl Move for Hmc {
 
     fn needs_gradient(&self) -> Option<&'static str> {
         Some("the HMC (or Langevin) move")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fast::density::NoModel;
+
+    /// Half of a standard normal: no mass, and no gradient, where y is negative.
+    struct Wall {
+        /// Whether the trajectory has met the wall.
+        met: bool,
+        walls: usize,
+    }
+
+    impl FastDensity for Wall {
+        type Value = f64;
+        type Nested<'n> = NoModel;
+
+        fn value(&mut self, y: &[f64]) -> f64 {
+            if y[0] < 0.0 {
+                f64::NEG_INFINITY
+            } else {
+                -0.5 * y[0] * y[0]
+            }
+        }
+
+        fn log(&self, value: f64) -> f64 {
+            value
+        }
+
+        fn gradient(&mut self, y: &[f64], gradient: &mut [f64]) -> Option<f64> {
+            assert!(!self.met, "a trajectory went on behind the wall");
+            if y[0] < 0.0 {
+                self.met = true;
+                self.walls += 1;
+                return Some(f64::NEG_INFINITY);
+            }
+            gradient[0] = -y[0];
+            Some(self.value(y))
+        }
+    }
+
+    #[test]
+    fn a_trajectory_that_meets_a_wall_is_refused_and_the_density_stays_exact() {
+        let hmc = Hmc::new(0.4, 6, Factor::diagonal(&[1.0], "test").unwrap());
+        let mut rng = Rng::stream(21, 0);
+        let mut wall = Wall {
+            met: false,
+            walls: 0,
+        };
+        let mut work = Work::new(1);
+        let starts = 40_000;
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for _ in 0..starts {
+            // From exact draws, a step leaves exact draws: independent ones, so that errors are plain.
+            let mut at = vec![rng.normal().abs()];
+            for _ in 0..3 {
+                wall.met = false;
+                let value = wall.value(&at);
+                let mut point = Point { at: &mut at, value };
+                hmc.step(&mut wall, &mut point, &mut work, &mut rng);
+            }
+            sum += at[0];
+            squares += at[0] * at[0];
+        }
+        let n = f64::from(starts);
+        let (mean, second) = (sum / n, squares / n);
+        let half = std::f64::consts::FRAC_2_PI;
+        let z = [
+            (mean - half.sqrt()) / ((1.0 - half) / n).sqrt(),
+            (second - 1.0) / (2.0 / n).sqrt(),
+        ];
+        assert!(wall.walls > 1000, "the wall was hardly met");
+        assert!(z.iter().all(|z| z.abs() < 4.0), "{z:?}");
     }
 }

@@ -66,6 +66,37 @@ pub(crate) fn refine<T: Target>(
     }
 }
 
+/// The leading values of y that these caches hold, those of fewer blocks first.
+pub(crate) fn heads<C>(kept: &Kept<C>) -> Vec<Vec<f64>> {
+    let mut all = Vec::new();
+    let mut next = kept;
+    while let Some(refined) = next {
+        all.push(refined.head.clone());
+        next = &refined.deeper;
+    }
+    all
+}
+
+/// Refined caches for these leading values, made again: what a resumed chain had before.
+pub(crate) fn again<T: Target>(
+    target: &T,
+    x: &[f64],
+    cache: &T::Cache,
+    heads: &[Vec<f64>],
+) -> Result<Kept<T::Cache>, Error> {
+    let Some((head, deeper)) = heads.split_first() else {
+        return Ok(None);
+    };
+    let mut ledger = Ledger::default();
+    let refined = refine(target, x, cache, head, &mut ledger);
+    ledger.close()?;
+    let Some(mut refined) = refined else {
+        return Ok(None);
+    };
+    refined.deeper = again(target, x, &refined.cache, deeper)?;
+    Ok(Some(refined))
+}
+
 /// Whether a head of this length is made of whole blocks.
 fn ends_a_block(blocks: &[usize], len: usize) -> bool {
     let mut end = 0;

@@ -150,7 +150,13 @@ fn candidates(samples: &Samples, guard: &Guard) -> Vec<Candidate> {
     if samples.list.len() >= PROCESS_FEWEST {
         // Over the quadratic where there is one, else over the Gaussian.
         let mean = list.iter().take(2).next_back();
-        list.extend(mean.and_then(|mean| process(samples, mean)));
+        let mean = mean.map(|mean| (mean.whole.clone(), mean.folds.clone()));
+        for warped in [false, true] {
+            list.extend(
+                mean.as_ref()
+                    .and_then(|mean| process(samples, mean, warped)),
+            );
+        }
     }
     list
 }
@@ -204,14 +210,18 @@ fn polynomial(samples: &Samples, guard: &Guard, degree: usize) -> Option<Candida
 }
 
 /// A Gaussian process over the residuals of another candidate, fold by fold.
-fn process(samples: &Samples, mean: &Candidate) -> Option<Candidate> {
+fn process(
+    samples: &Samples,
+    (whole, folds): &(Correction, Vec<Correction>),
+    warped: bool,
+) -> Option<Candidate> {
     let base = |correction: &Correction| match correction {
         Correction::Polynomial(polynomial) => Some(polynomial.clone()),
         Correction::Process(_) => None,
     };
-    let whole = base(&mean.whole)?;
-    let hyper = Hyper::choose(samples, &whole)?;
-    let folds = mean.folds.iter().enumerate().map(|(fold, mean)| {
+    let whole = base(whole)?;
+    let hyper = Hyper::choose(samples, &whole, warped)?;
+    let folds = folds.iter().enumerate().map(|(fold, mean)| {
         Process::fit(samples, &base(mean)?, hyper, |index| index % FOLDS != fold)
             .map(Correction::Process)
     });
@@ -231,6 +241,15 @@ fn cv_error(candidate: &Candidate, samples: &Samples, guard: &Guard) -> f64 {
         let error = guard.bound(predicted, square) - sample.wanted;
         sum += sample.weight * error.abs().min(WORST_ERROR).powi(2);
         weight += sample.weight;
+    }
+    // Mass claimed where there is none counts by how much of it is claimed.
+    for sample in samples.barred.iter().filter(|s| s.distance <= guard.radius) {
+        let square = sample.distance * sample.distance;
+        let predicted = guard.bound(candidate.whole.value(&sample.w), square);
+        let claimed = (predicted - 0.5 * square).min(0.0).exp();
+        let error = (predicted - sample.wanted).clamp(0.0, WORST_ERROR);
+        sum += claimed * error * error;
+        weight += claimed;
     }
     (sum / weight).sqrt()
 }

@@ -11,12 +11,18 @@ pub const WEIGHT_RATE: f64 = 0.5;
 /// function of low degree follows a density that far down.
 pub const HOPELESS: f64 = 12.0;
 
+/// Points without mass count as lying so far below the (heated) bulk.
+pub const BARRED_DEPTH: f64 = 2.0;
+
+/// Of them, at most so many take part in a process.
+pub const MOST_BARRED: usize = 100;
+
 /// The best value must have this share of all points within reach below it, or it is a failed estimate.
 pub const COMPANY_SHARE: f64 = 0.02;
 
 /// The correction is followed out to the distance within which this share of the bulk lies:
 /// not the furthest point, which one odd estimate could put anywhere.
-pub const RADIUS_SHARE: f64 = 0.99;
+pub const RADIUS_SHARE: f64 = 0.995;
 
 /// Points up to this multiple of the radius still take part in the fit, so that the edge is not extrapolated.
 pub const FIT_REACH: f64 = 1.5;
@@ -121,7 +127,9 @@ pub const JUMPLESS_MOVES: usize = 9;
 pub const LOOK_PLACES: usize = 6;
 
 /// Moves before the first heated draw, and between two.
-pub const HEATED_BURN: usize = 201;
+pub const HEATED_BURN: usize = 101;
+/// Draws that a first heated chain makes from each of a few places, for the jumps of the next.
+pub const HEATED_LOOK: usize = 120;
 pub const HEATED_STRIDE: usize = 10;
 
 /// The seed of the trial chain: the fit is a function of the visits alone.

@@ -18,13 +18,14 @@ mod tests;
 mod visits;
 mod wander;
 
+pub(crate) use visits::Extent;
 pub use visits::Visit;
 
 use crate::error::Error;
 use crate::linalg::{Factor, SmallBuffer};
 use crate::random::Rng;
 use jump::Jumps;
-use limits::{HEATED_BURN, HEATED_STRIDE, WHITE, WHITENINGS};
+use limits::{HEATED_BURN, HEATED_LOOK, HEATED_STRIDE, JUMP_MOST_SLOW, WHITE, WHITENINGS};
 use serde::{Deserialize, Serialize};
 use shape::Shape;
 use visits::Samples;
@@ -101,22 +102,30 @@ impl Surrogate {
     /// not finite, repeated, or hopelessly far down are left out. The result depends
     /// on the visits, their order and nothing else.
     pub fn fit(visits: &[Visit], centre: &[f64], factor: &Factor) -> Option<Self> {
-        Self::fit_heated(visits, centre, factor, 1.0)
+        Self::fit_to(
+            visits,
+            centre,
+            factor,
+            Extent {
+                heat: 1.0,
+                reach: 1.0,
+            },
+        )
     }
 
-    /// The same to visits of the marginal heated so many times, followed as far down as these reach.
-    pub(crate) fn fit_heated(
+    /// The same to visits of a heated marginal, followed as far as is said.
+    pub(crate) fn fit_to(
         visits: &[Visit],
         centre: &[f64],
         factor: &Factor,
-        heat: f64,
+        extent: Extent,
     ) -> Option<Self> {
-        let (mut fitted, mut draws) = Self::fit_whitened(visits, centre, factor, heat)?;
+        let (mut fitted, mut draws) = Self::fit_whitened(visits, centre, factor, extent)?;
         for _ in 0..WHITENINGS {
             let Some((centre, factor)) = fitted.whitening(&draws) else {
                 break;
             };
-            let Some(again) = Self::fit_whitened(visits, &centre, &factor, heat) else {
+            let Some(again) = Self::fit_whitened(visits, &centre, &factor, extent) else {
                 break;
             };
             (fitted, draws) = again;
@@ -129,9 +138,9 @@ impl Surrogate {
         visits: &[Visit],
         centre: &[f64],
         factor: &Factor,
-        heat: f64,
+        extent: Extent,
     ) -> Option<(Self, Vec<Vec<f64>>)> {
-        let samples = Samples::new(visits, centre, factor, heat)?;
+        let samples = Samples::new(visits, centre, factor, extent)?;
         let choice = choose::choose(&samples)?;
         let fitted = Self {
             centre: centre.to_vec(),
@@ -235,8 +244,15 @@ impl Surrogate {
         before - chain.log_density
     }
 
-    /// So many draws from π̃ heated (raised to the power 1/heat), by a long chain from its highest point: where to look next.
-    pub(crate) fn heated_draws(&self, heat: f64, count: usize, rng: &mut Rng) -> Vec<Vec<f64>> {
+    /// So many draws from π̃ heated (raised to the power 1/heat), by a long chain: where to look next. It jumps between the parts that
+    /// short chains from `places` find.
+    pub(crate) fn heated_draws(
+        &self,
+        heat: f64,
+        count: usize,
+        places: &[Vec<f64>],
+        rng: &mut Rng,
+    ) -> Vec<Vec<f64>> {
         let p = self.dim();
         let scale = heat.sqrt();
         let hot = |v: &[f64]| {
@@ -247,7 +263,20 @@ impl Surrogate {
             }
             self.shape.log_density(w) / heat
         };
-        let mut chain = Wander::new(&hot, vec![0.0; p], None);
+        let mut looked = Vec::new();
+        for place in places.iter().filter(|_| p <= JUMP_MOST_SLOW) {
+            let mut w = vec![0.0; p];
+            self.whiten(place, &mut w);
+            w.iter_mut().for_each(|v| *v /= scale);
+            let mut chain = Wander::new(&hot, w, None);
+            for _ in 0..HEATED_LOOK {
+                chain.run(HEATED_STRIDE, rng);
+                looked.push(chain.w.clone());
+            }
+        }
+        let jumps = Jumps::fit(&looked);
+        let start = looked.pop().unwrap_or_else(|| vec![0.0; p]);
+        let mut chain = Wander::new(&hot, start, jumps.as_ref());
         chain.run(HEATED_BURN, rng);
         (0..count)
             .map(|_| {

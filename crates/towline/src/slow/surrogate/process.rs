@@ -1,9 +1,9 @@
 //! A small Gaussian process over a polynomial: for marginals that no polynomial of low degree follows.
 
-use super::limits::{HYPER_POINTS, LENGTHS, NUGGETS, PROCESS_POINTS};
+use super::limits::{HYPER_POINTS, LENGTHS, MOST_BARRED, NUGGETS, PROCESS_POINTS};
 use super::polynomial::Polynomial;
 use super::visits::{Sample, Samples};
-use crate::linalg::Factor;
+use crate::linalg::{Factor, SmallBuffer};
 use serde::{Deserialize, Serialize};
 
 /// A polynomial plus a weighted sum of bumps at some of the visited points.
@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Process {
     pub mean: Polynomial,
+    /// Whether distances are taken after [`warp`].
+    warped: bool,
     /// 1/(2 ℓ² × 8); see [`bump`].
     rate: f64,
     /// Whitened coordinates in blocks of [`LANES`] points: the first coordinates of all, then the second, …
@@ -37,6 +39,8 @@ fn bump(rate: f64, distance_squared: f64) -> f64 {
 /// What is chosen by marginal likelihood: the length scale, and the nugget as a share of the variance.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hyper {
+    /// Whether distances are taken after [`warp`].
+    warped: bool,
     length: f64,
     nugget: f64,
 }
@@ -49,10 +53,11 @@ impl Process {
         hyper: Hyper,
         keep: impl Fn(usize) -> bool,
     ) -> Option<Self> {
-        let chosen: Vec<&Sample> = subset(samples, PROCESS_POINTS)
+        let mut chosen: Vec<&Sample> = subset(&samples.list, PROCESS_POINTS)
             .filter(|(index, _)| keep(*index))
             .map(|(_, sample)| sample)
             .collect();
+        chosen.extend(subset(&samples.barred, MOST_BARRED).map(|(_, sample)| sample));
         let mut heights = residuals(&chosen, mean);
         let root = Factor::from_covariance(&covariance(&chosen, hyper), "process").ok()?;
         root.solve(&mut heights);
@@ -64,12 +69,14 @@ impl Process {
         let mut points = Vec::with_capacity(heights.len() * samples.dim);
         for block in chosen.chunks(LANES) {
             for k in 0..samples.dim {
-                let lane = |lane: usize| block.get(lane).map_or(0.0, |sample| sample.w[k]);
+                let seen = |sample: &&Sample| warp(hyper.warped, sample.w[k]);
+                let lane = |lane: usize| block.get(lane).map_or(0.0, seen);
                 points.extend((0..LANES).map(lane));
             }
         }
         Some(Self {
             mean: mean.clone(),
+            warped: hyper.warped,
             rate: hyper.rate(),
             points,
             heights,
@@ -78,12 +85,17 @@ impl Process {
 
     #[inline]
     pub fn value(&self, w: &[f64]) -> f64 {
+        let mut at = SmallBuffer::new(w.len());
+        let at = at.as_mut();
+        for (at, v) in at.iter_mut().zip(w) {
+            *at = warp(self.warped, *v);
+        }
         let mut sums = [0.0; LANES];
         let (heights, _) = self.heights.as_chunks::<LANES>();
         let (points, _) = self.points.as_chunks::<LANES>();
         for (block, heights) in points.chunks_exact(w.len()).zip(heights) {
             let mut squares = [0.0; LANES];
-            for (coordinates, &v) in block.iter().zip(w) {
+            for (coordinates, &v) in block.iter().zip(&*at) {
                 for lane in 0..LANES {
                     let difference = coordinates[lane] - v;
                     squares[lane] += difference * difference;
@@ -115,14 +127,20 @@ impl Hyper {
     }
 
     /// The pair of the grid with the highest marginal likelihood, the variance maximised over in closed form.
-    pub fn choose(samples: &Samples, mean: &Polynomial) -> Option<Self> {
-        let chosen: Vec<&Sample> = subset(samples, HYPER_POINTS).map(|(_, s)| s).collect();
+    pub fn choose(samples: &Samples, mean: &Polynomial, warped: bool) -> Option<Self> {
+        let chosen: Vec<&Sample> = subset(&samples.list, HYPER_POINTS)
+            .map(|(_, s)| s)
+            .collect();
         let residuals = residuals(&chosen, mean);
         let count = chosen.len() as f64;
         let mut best: Option<(f64, Self)> = None;
         for length in LENGTHS {
             for nugget in NUGGETS {
-                let hyper = Self { length, nugget };
+                let hyper = Self {
+                    warped,
+                    length,
+                    nugget,
+                };
                 let covariance = covariance(&chosen, hyper);
                 let Ok(root) = Factor::from_covariance(&covariance, "process") else {
                     continue;
@@ -142,11 +160,11 @@ impl Hyper {
 }
 
 /// At most `most` of the samples, evenly through their order, with their indices.
-fn subset(samples: &Samples, most: usize) -> impl Iterator<Item = (usize, &Sample)> {
-    let (all, most) = (samples.list.len(), most.min(samples.list.len()));
+fn subset(list: &[Sample], most: usize) -> impl Iterator<Item = (usize, &Sample)> {
+    let (all, most) = (list.len(), most.min(list.len()));
     (0..most).map(move |k| {
         let index = k * all / most;
-        (index, &samples.list[index])
+        (index, &list[index])
     })
 }
 
@@ -164,7 +182,8 @@ fn covariance(chosen: &[&Sample], hyper: Hyper) -> Vec<f64> {
     let mut out = vec![0.0; size * size];
     for i in 0..size {
         for j in 0..i {
-            let entry = bump(rate, distance_squared(&chosen[i].w, &chosen[j].w));
+            let square = distance_squared(&chosen[i].w, &chosen[j].w, hyper.warped);
+            let entry = bump(rate, square);
             out[i * size + j] = entry;
             out[j * size + i] = entry;
         }
@@ -174,6 +193,16 @@ fn covariance(chosen: &[&Sample], hyper: Hyper) -> Vec<f64> {
 }
 
 #[inline]
-fn distance_squared(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum()
+fn distance_squared(a: &[f64], b: &[f64], warped: bool) -> f64 {
+    a.iter()
+        .zip(b)
+        .map(|(x, y)| (warp(warped, *x) - warp(warped, *y)).powi(2))
+        .sum()
+}
+
+/// Long tails drawn in: linear in the bulk, logarithmic beyond. What varies on the scale of the bulk near the centre and on that of
+/// the distance itself in a tail then varies evenly.
+#[inline]
+fn warp(warped: bool, v: f64) -> f64 {
+    if warped { v.asinh() } else { v }
 }

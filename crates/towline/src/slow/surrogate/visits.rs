@@ -1,6 +1,8 @@
 //! Visited points made ready for fitting: clean, whitened, weighted towards the bulk.
 
-use super::limits::{BULK_SHARE, COMPANY_SHARE, FIT_REACH, HOPELESS, RADIUS_SHARE, WEIGHT_RATE};
+use super::limits::{
+    BARRED_DEPTH, BULK_SHARE, COMPANY_SHARE, FIT_REACH, HOPELESS, RADIUS_SHARE, WEIGHT_RATE,
+};
 use crate::linalg::Factor;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
@@ -10,8 +12,17 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 pub struct Visit {
     /// The slow variables.
     pub x: Vec<f64>,
-    /// log π̂(x), up to a constant that is the same at every point.
+    /// log π̂(x), up to a constant that is the same at every point; −∞ where there is no mass.
     pub log_marginal: f64,
+}
+
+/// How far a fit is to be good.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Extent {
+    /// The bulk reaches so many times as far down as draws do: visits came from the marginal raised to the power one over this.
+    pub heat: f64,
+    /// It is followed out to so many times the distance of what was seen: above one while exploring, which then goes there.
+    pub reach: f64,
 }
 
 /// One point that takes part in the fit.
@@ -35,6 +46,8 @@ pub(super) struct Samples {
     pub list: Vec<Sample>,
     /// The log density that the mode is guessed to have.
     pub top: f64,
+    /// Points without mass, or hopelessly far down, as if they lay just below the bulk: a fit must not claim mass there.
+    pub barred: Vec<Sample>,
     /// How far below the mode the (heated) bulk reaches.
     pub depth: f64,
     /// The distance within which the correction is followed.
@@ -45,7 +58,12 @@ impl Samples {
     /// `None` where too few points remain to say anything.
     ///
     /// With `heat` above one the bulk reaches that much further down: what is fitted is good well beyond where draws fall.
-    pub fn new(visits: &[Visit], centre: &[f64], factor: &Factor, heat: f64) -> Option<Self> {
+    pub fn new(
+        visits: &[Visit],
+        centre: &[f64],
+        factor: &Factor,
+        Extent { heat, reach }: Extent,
+    ) -> Option<Self> {
         let dim = centre.len();
         if dim == 0 || factor.dim() != dim {
             return None;
@@ -59,22 +77,28 @@ impl Samples {
         // The best of n draws is itself below the mode.
         let top = best + 0.5 * chi_squared.inverse_cdf(1.0 / points.len() as f64);
 
+        let sample = |x: &[f64], below: f64| {
+            let mut w: Vec<f64> = x.iter().zip(centre).map(|(x, c)| x - c).collect();
+            factor.solve(&mut w);
+            let square: f64 = w.iter().map(|v| v * v).sum();
+            Sample {
+                w,
+                distance: square.sqrt(),
+                wanted: 0.5 * square - below,
+                weight: (-WEIGHT_RATE / heat * (below - bulk).max(0.0)).exp(),
+                inner: below <= depth,
+            }
+        };
         let mut list: Vec<Sample> = points
             .iter()
             .filter(|visit| (top - depth - HOPELESS..=top + depth).contains(&visit.log_marginal))
-            .map(|visit| {
-                let mut w: Vec<f64> = visit.x.iter().zip(centre).map(|(x, c)| x - c).collect();
-                factor.solve(&mut w);
-                let square: f64 = w.iter().map(|v| v * v).sum();
-                let below = top - visit.log_marginal;
-                Sample {
-                    w,
-                    distance: square.sqrt(),
-                    wanted: 0.5 * square - below,
-                    weight: (-WEIGHT_RATE / heat * (below - bulk).max(0.0)).exp(),
-                    inner: below <= depth,
-                }
-            })
+            .map(|visit| sample(&visit.x, top - visit.log_marginal))
+            .filter(|sample| sample.distance.is_finite())
+            .collect();
+        let mut barred: Vec<Sample> = visits
+            .iter()
+            .filter(|visit| visit.x.len() == dim && visit.log_marginal < top - depth - HOPELESS)
+            .map(|visit| sample(&visit.x, depth + BARRED_DEPTH))
             .filter(|sample| sample.distance.is_finite())
             .collect();
         let mut distances: Vec<f64> = list
@@ -86,11 +110,13 @@ impl Samples {
             return None;
         }
         distances.sort_by(f64::total_cmp);
-        let radius = distances[((distances.len() - 1) as f64 * RADIUS_SHARE) as usize];
-        list.retain(|sample| sample.distance <= FIT_REACH * radius);
+        let radius = reach * distances[((distances.len() - 1) as f64 * RADIUS_SHARE) as usize];
+        list.retain(|sample| sample.distance <= FIT_REACH.max(reach) / reach * radius);
+        barred.retain(|sample| sample.distance <= FIT_REACH.max(reach) / reach * radius);
         (radius > 0.0).then_some(Self {
             dim,
             list,
+            barred,
             top,
             depth,
             radius,
