@@ -134,12 +134,28 @@ class Run:
             return arviz.from_dict({"posterior": posterior, "sample_stats": sample_stats})
         return arviz.from_dict(posterior=posterior, sample_stats=sample_stats)
 
+    def _log_jacobian(self) -> np.ndarray:
+        """ln|dθ/du|, chain by chain: chains move on unbounded scales u (a logarithm, a logit), and densities are wanted on the user's."""
+        total = np.zeros((self.chains, self.draws_made))
+        for column in self.manifest["columns"]:
+            lower, upper = column.get("lower"), column.get("upper")
+            if column["role"] not in ("slow", "fast") or column.get("periodic"):
+                continue
+            value = self.draws[column["name"]]
+            if lower is not None:
+                total += np.log(value - lower)
+            if upper is not None:
+                total += np.log(upper - value)
+            if lower is not None and upper is not None:
+                total -= np.log(upper - lower)
+        return total
+
     def to_getdist(self) -> Any:
         """The run as GetDist has it: MCSamples with labels and ranges, a draw a sample."""
         getdist = _needed("getdist", "to_getdist()")
         columns = self.manifest["columns"]
         samples = [np.column_stack([self.draws[name][chain] for name in self.names]) for chain in range(self.chains)]
-        log = [-self.statistics["log_density"][chain] for chain in range(self.chains)]
+        log = list(self._log_jacobian() - self.statistics["log_density"])
         derived = [column["name"] for column in columns if column["role"] == "derived"]
         return getdist.MCSamples(
             samples=samples,

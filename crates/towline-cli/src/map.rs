@@ -193,7 +193,7 @@ fn on_the_globe(resolved: &Resolved) -> bool {
         .model
         .gp
         .iter()
-        .any(|gp| gp.distance == Distance::GreatCircle)
+        .any(|gp| gp.distance != Distance::Euclidean)
 }
 
 /// The cells as rows of the model: covariates at their means, or none at all.

@@ -2,6 +2,7 @@
 
 mod joint;
 mod mixture;
+mod parallel;
 mod predictor;
 mod response;
 mod score;

@@ -42,6 +42,10 @@ pub fn write(
         .iter()
         .map(|name| table.text(name))
         .collect::<Result<Vec<_>, _>>()?;
+    let intervals = match surface.classes {
+        1 => surface.intervals(level),
+        _ => Vec::new(),
+    };
     for row in 0..surface.rows {
         let mut record: Vec<String> = columns.iter().map(|column| column[row].clone()).collect();
         let mut add = |of: Interval| {
@@ -59,10 +63,7 @@ pub fn write(
             record.push(resolved.classes()[best].clone());
             record.push(number(means[best].mean));
         } else {
-            let one = surface.row(row);
-            add(one.latent(level));
-            add(one.expected(level));
-            add(one.predictive(level));
+            intervals[row].iter().for_each(|of| add(*of));
         }
         writer.write_record(&record)?;
     }

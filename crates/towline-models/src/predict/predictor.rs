@@ -1,6 +1,7 @@
 //! A fitted model with draws of its posterior: the predictor at new rows over all of them.
 
 use super::mixture::Mixture;
+use super::parallel;
 use super::response::{Interval, RowPrediction, of_sample};
 use super::{New, Predicted, What};
 use crate::error::Error;
@@ -178,6 +179,18 @@ impl Surface {
             family: self.family,
             trials: self.trials.get(row).copied().unwrap_or(1.0),
         }
+    }
+
+    /// The linear predictor, the expected response and a new response of every row, of a family with one predictor.
+    pub fn intervals(&self, level: f64) -> Vec<[Interval; 3]> {
+        parallel::map(self.rows, |row| {
+            let one = self.row(row);
+            [
+                one.latent(level),
+                one.expected(level),
+                one.predictive(level),
+            ]
+        })
     }
 
     /// The probabilities of a row's classes: each with its interval.

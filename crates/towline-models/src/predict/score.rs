@@ -1,6 +1,8 @@
 //! How good predictions are where the response is known: log score, CRPS, coverage and calibration.
 
+use super::parallel;
 use super::predictor::Surface;
+use super::response::RowPrediction;
 use crate::error::Error;
 use towline::Rng;
 
@@ -38,6 +40,59 @@ pub struct Coverage {
     pub observed: f64,
 }
 
+/// What is known of one row.
+struct One {
+    log: f64,
+    crps: f64,
+    expected: f64,
+    /// The cumulated probability below what was seen, and up to it.
+    ends: (f64, f64),
+    /// At each level: the probability that the interval holds, and whether it did.
+    held: [(f64, bool); LEVELS.len()],
+}
+
+impl One {
+    fn of(one: &RowPrediction, y: f64, row: usize, each: usize) -> Self {
+        let discrete = one.observation(0).is_discrete();
+        let above = one.cdf(y);
+        Self {
+            log: one.ln_p(y),
+            crps: one.crps(y, each, &mut Rng::stream(row as u64, 3)),
+            expected: one.expected_moments().0,
+            ends: (if discrete { one.cdf(y - 1.0) } else { above }, above),
+            held: LEVELS.map(|level| {
+                let tail = 0.5 * (1.0 - level);
+                let [low, high] = one.quantiles([tail, 1.0 - tail]);
+                let p = if discrete {
+                    one.cdf(high) - one.cdf(low - 1.0)
+                } else {
+                    level
+                };
+                (p, y >= low && y <= high)
+            }),
+        }
+    }
+
+    /// The part of the row that lies in a bin of the probability integral transform.
+    fn in_bin(&self, bin: usize) -> f64 {
+        let (below, above) = self.ends;
+        let part = |u: f64| {
+            if above > below {
+                ((u - below) / (above - below)).clamp(0.0, 1.0)
+            } else {
+                f64::from(u8::from(u >= above))
+            }
+        };
+        // The outer bins have their ends.
+        let at = |bin: usize| match bin {
+            0 => 0.0,
+            BINS => 1.0,
+            _ => part(bin as f64 / BINS as f64),
+        };
+        at(bin + 1) - at(bin)
+    }
+}
+
 impl Surface {
     /// Scores the responses of all rows.
     ///
@@ -63,38 +118,19 @@ impl Surface {
             pit: vec![0.0; BINS],
         };
         let mut held = [(0.0, 0.0); LEVELS.len()];
-        for (row, &y) in observed.iter().enumerate() {
-            let one = self.row(row);
-            let mut rng = Rng::stream(row as u64, 3);
-            scores.log.push(one.ln_p(y));
-            scores.crps.push(one.crps(y, each, &mut rng));
-            scores.expected.push(one.expected(0.5).mean);
-            let discrete = one.observation(0).is_discrete();
-            let above = one.cdf(y);
-            let below = if discrete { one.cdf(y - 1.0) } else { above };
+        let rows = parallel::map(self.rows, |row| {
+            One::of(&self.row(row), observed[row], row, each)
+        });
+        for one in rows {
+            scores.log.push(one.log);
+            scores.crps.push(one.crps);
+            scores.expected.push(one.expected);
             for (bin, share) in scores.pit.iter_mut().enumerate() {
-                let (low, high) = (bin as f64 / BINS as f64, (bin + 1) as f64 / BINS as f64);
-                let part = |u: f64| {
-                    if above > below {
-                        ((u - below) / (above - below)).clamp(0.0, 1.0)
-                    } else {
-                        f64::from(u >= above)
-                    }
-                };
-                // The last bin has its upper end.
-                let high = if bin + 1 == BINS { f64::INFINITY } else { high };
-                let low = if bin == 0 { f64::NEG_INFINITY } else { low };
-                *share += (part(high) - part(low)) / self.rows as f64;
+                *share += one.in_bin(bin) / self.rows as f64;
             }
-            for (sums, level) in held.iter_mut().zip(LEVELS) {
-                let tail = 0.5 * (1.0 - level);
-                let [low, high] = one.quantiles([tail, 1.0 - tail]);
-                sums.0 += if discrete {
-                    one.cdf(high) - one.cdf(low - 1.0)
-                } else {
-                    level
-                };
-                sums.1 += f64::from(u8::from(y >= low && y <= high));
+            for (sums, (p, inside)) in held.iter_mut().zip(one.held) {
+                sums.0 += p;
+                sums.1 += f64::from(u8::from(inside));
             }
         }
         let count = self.rows as f64;
