@@ -144,7 +144,7 @@ fn render(lines: &[Line]) -> String {
         )
     };
     if lines.iter().any(|l| l.bad > 0) {
-        text += "\nWarning: some estimates are not reliable (bad k): see `towline check` of those runs.";
+        text += "\nWarning: some estimates are not reliable (bad k): see `towline check`.";
     }
     text
 }
