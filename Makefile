@@ -1,7 +1,10 @@
 # What is done to this repository by name; `make` alone lists it.
 
-.PHONY: help demo docs test tools test-rust test-mpi test-python test-package test-cobaya test-docs test-long check-data package
+.PHONY: help demo docs figures test tools built compiled lock test-rust test-mpi test-python test-package test-cobaya test-docs test-long check-data package
 .PHONY: bench bench-cobaya bench-peers bench-python bench-scaling
+
+# Most builds here are from nothing, or of everything: keeping parts of crates for the next one costs more than it saves.
+export CARGO_INCREMENTAL ?= 0
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -16,47 +19,63 @@ demo:
 	target/release/towline report demo
 
 ## test       format, lints, docs and all tests: what CI runs
+# The environment of Python is made while cargo compiles; then nothing is compiled any more, and tests run side by side.
 test: tools
 	cargo fmt --all --check
+	# Two at a time, and a second compiler for cargo, which takes its turns from make.
+	$(MAKE) --jobs 3 built .venv/ready
 	$(MAKE) test-rust
-	$(MAKE) test-python
-	$(MAKE) test-package
-	$(MAKE) test-cobaya
-	$(MAKE) test-docs
+	$(MAKE) --jobs 2 --output-sync test-python test-package test-cobaya test-docs
 
 # What towline-mpi needs to be built and run, and what looks at the report, in Debian's names.
 MPI_PACKAGES = libopenmpi-dev openmpi-bin libclang-dev
 MPI = $(shell command -v mpirun >/dev/null && command -v mpicc >/dev/null && echo yes)
 WITHOUT_MPI = $(if $(MPI),,--exclude towline-mpi)
 
+# Packages of the system are installed where CI asks for it (it sets CI), and nowhere else.
+INSTALL = $(if $(CI),apt-get update && apt-get install --yes --no-install-recommends,false)
+
 tools:
-	@command -v chromium >/dev/null || (apt-get update && apt-get install --yes --no-install-recommends chromium) || echo 'no Chromium: the report is not tested in a browser' >&2
-	@{ command -v mpirun && command -v mpicc && dpkg -s $(MPI_PACKAGES); } >/dev/null 2>&1 \
-		|| (apt-get update && apt-get install --yes --no-install-recommends $(MPI_PACKAGES)) \
+	@command -v chromium >/dev/null || ($(INSTALL) chromium) || echo 'no Chromium: the report is NOT tested in a browser' >&2
+	@{ command -v mpirun && command -v mpicc; } >/dev/null 2>&1 || ($(INSTALL) $(MPI_PACKAGES)) \
 		|| echo 'no MPI: towline-mpi is NOT tested; install $(MPI_PACKAGES), or the like' >&2
 
-## test-rust  lints, docs and tests of all crates
-# In one call, with the features that later tests need, so that nothing is compiled twice.
-test-rust:
-	cargo clippy --workspace $(WITHOUT_MPI) --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace $(WITHOUT_MPI) --no-deps
-	cargo test --workspace $(WITHOUT_MPI) --exclude towline-python --features towline-cli/parquet
+# One choice of packages and features for all that follows: with another, cargo compiles what is shared again.
+EVERYTHING = --workspace $(WITHOUT_MPI) --features towline-cli/parquet,towline-python/extension-module
+# The bench and the gallery have no tests: they are linted, and built where they run.
+TESTED = $(EVERYTHING) --exclude towline-bench --exclude towline-gallery
+
+## built      lints, docs, and everything that tests run, compiled
+built:
+	cargo clippy $(EVERYTHING) --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc $(EVERYTHING) --no-deps
+	$(MAKE) compiled
+
+compiled:
+	cargo build $(TESTED) --all-targets
+
+## test-rust  tests of all crates, side by side where cargo-nextest is installed
+test-rust: compiled
+	if cargo nextest --version >/dev/null 2>&1; then \
+		cargo nextest run $(TESTED) --status-level slow --no-fail-fast; \
+	else \
+		cargo test $(TESTED) --no-fail-fast --lib --bins --tests --examples; \
+	fi
+	cargo test $(TESTED) --doc
 
 ## test-mpi   the tests of towline-mpi alone, under mpirun
 test-mpi: tools
 	cargo test --package towline-mpi
 
 COMMAND = target/debug/towline
-$(COMMAND):
-	cargo build --package towline-cli --features parquet
 
 ## test-python  ArviZ and GetDist read the exports (in .venv, made when needed)
-test-python: .venv/ready $(COMMAND)
+test-python: .venv/ready compiled
 	.venv/bin/python tests/python/exports.py $(COMMAND)
 
-## package    the Python package, built into .venv
-package: .venv/ready
-	VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop --quiet
+## package    the Python package, as it stands here, in .venv
+package: .venv/ready compiled
+	.venv/bin/python python/develop.py target/debug
 
 ## test-package  its tests
 test-package: package
@@ -66,9 +85,11 @@ test-package: package
 test-cobaya: package
 	OMP_NUM_THREADS=1 .venv/bin/python -m pytest --quiet python/tests/cobaya
 
-## test-docs  runs every block of README and the docs, and the notebooks; then builds the site
-test-docs: package $(COMMAND)
+## test-docs  runs every block of README and the docs, and the notebooks with few draws; then builds the site
+test-docs: package
 	python3 docs/build/command.py --check $(COMMAND)
+	python3 docs/build/tables.py --check
+	python3 docs/tests/words.py
 	.venv/bin/python docs/tests/run_blocks.py $(COMMAND)
 	.venv/bin/python docs/tests/notebooks.py
 	$(MAKE) docs
@@ -76,25 +97,40 @@ test-docs: package $(COMMAND)
 ## docs       the site, into target/site; warnings are errors
 docs: .venv/ready
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
-	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --package towline --package towline-models --package towline-cli --lib
+	RUSTDOCFLAGS="-D warnings" cargo doc $(EVERYTHING) --no-deps
 	cp -r target/doc target/site/rust
 	python3 docs/tests/check_site.py target/site
 
-REQUIREMENTS = tests/python/requirements.txt python/tests/cobaya/requirements.txt docs/requirements.txt docs/tests/requirements.txt
-
+# Exact versions of all packages, so that nothing is looked for; without bytecode, most of which nobody needs.
 # With mpi4py where there is an MPI to build or run it with: without one, tests under mpirun are left out.
-.venv/ready: $(REQUIREMENTS)
+.venv/ready: tests/python/requirements.lock
 	python3 -m venv .venv
-	.venv/bin/pip install --quiet $(addprefix --requirement ,$(REQUIREMENTS))
-	.venv/bin/pip install --quiet mpi4py || echo 'no mpi4py: the package is not tested under mpirun' >&2
+	.venv/bin/pip install --quiet --no-deps --no-compile --requirement $<
+	$(if $(MPI),.venv/bin/pip install --quiet mpi4py || )echo 'no mpi4py: the package is not tested under mpirun' >&2
 	touch $@
+
+## lock       writes the lock file anew from the names in tests/python/requirements.in, with the versions of today
+lock:
+	python3 -m venv target/lock
+	target/lock/bin/pip install --quiet --requirement tests/python/requirements.in
+	{ echo '# All packages of .venv, by `make lock` from requirements.in.'; target/lock/bin/pip freeze; } > tests/python/requirements.lock
+
+## figures    the docs' figure and table of frames, by `towline paper --frames` (minutes)
+figures:
+	cargo build --release
+	target/release/towline paper --frames --out target/paper --json target/paper.json
+	cp target/paper/frames.png docs/figures/frames.png
+	python3 docs/figures/frames.py target/paper.json
+	python3 docs/build/tables.py
 
 ## test-long  the statistical tests with many more draws (tens of minutes)
 test-long: tools
-	TOWLINE_LONG=1 cargo test --workspace --exclude towline-mpi --test frames --test warmup --test run --test sbc -- --nocapture --test-threads 2
+	TOWLINE_LONG=1 cargo test --package towline --test all -- --nocapture --test-threads 2 frames:: warmup:: run::
+	TOWLINE_LONG=1 cargo test --package towline-cli --test all -- --nocapture --test-threads 2 run::
+	TOWLINE_LONG=1 cargo test --package towline-models --test sbc -- --nocapture --test-threads 2
 	TOWLINE_LONG=1 $(MAKE) test-mpi
 
-## check-data  fits every data set, and compares with other programs' answers (some minutes)
+## check-data  fits every data set, and compares with other programs' results (some minutes)
 check-data:
 	cargo build --release
 	python3 tests/data/check.py target/release/towline
@@ -119,12 +155,14 @@ bench-python: .venv/ready
 ## bench-cobaya  beside Cobaya's own mcmc: the report's tests, and the emulated CMB posterior of $(TOWLINE_CMB_DATA) (half an hour)
 bench-cobaya: .venv/ready
 	VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop --release --quiet
-	OMP_NUM_THREADS=1 .venv/bin/python benches/peers/cobaya_all.py
+	OMP_NUM_THREADS=1 .venv/bin/python benches/peers/cobaya_all.py --out docs/figures
+	python3 docs/build/tables.py
 
 ## bench-peers  beside NUTS on the same models, priors and data (half an hour; in .venv-peers, made when needed)
 bench-peers: .venv-peers/ready
 	cargo build --release
-	.venv-peers/bin/python benches/peers/compare.py target/release/towline
+	.venv-peers/bin/python benches/peers/compare.py target/release/towline --out docs/figures/peers.csv
+	python3 docs/build/tables.py
 
 .venv-peers/ready: benches/peers/requirements.txt
 	python3 -m venv .venv-peers

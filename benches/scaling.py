@@ -4,7 +4,7 @@ usage: scaling.py TOWLINE [--out FILE.csv] [--dense N …] [--sparse N …]
 
 Data are simulated here (and are called so). Dense: Poisson counts at N places with an exponential covariance, in a square that
 grows with N, so that places are as near each other. Sparse: N groups of four Poisson counts each. A fit of two chains is made
-with a warm-up of fixed length, then gone on with; time per draw is the CPU time of going on, less that of a resume that makes hardly any draws.
+with a warm-up of fixed length, then continued; time per draw is the CPU time of continuing, less that of a resume that makes hardly any draws.
 """
 import argparse
 import csv

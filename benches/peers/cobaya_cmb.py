@@ -2,7 +2,7 @@
 
     python cobaya_cmb.py drag|plain|towline DATA SAMPLES [SEED [OUTPUT]]
 
-SAMPLES are accepted steps of mcmc's chain, and draws of each of Towline's two. With OUTPUT a run of Towline can be gone on with.
+SAMPLES are accepted steps of mcmc's chain, and draws of each of Towline's two. With OUTPUT a run of Towline can be continued.
 """
 
 import json

@@ -2,6 +2,8 @@
 
 usage: compare.py TOWLINE [--only NAME …] [--peers FOLDER] [--data FOLDER] [--out FILE.csv]
 
+With --out the rows of these models in that file are replaced; docs/build/tables.py makes the pages' tables of it.
+
 Run with a Python that has NumPyro, PyMC and nutpie. For each model `towline fit`, NumPyro's NUTS (../shared/peers/nuts_ref.py, or
 nuts_more.py beside this file) and nutpie's (nutpie_ref.py) follow each other; what counts is the effective draws of the worst parameter
 per CPU second, warm-up included for all. Parameters are the fixed effects and the covariance parameters. Compilation is part of
@@ -76,6 +78,37 @@ def towline(name, data, work):
     return least, cpu
 
 
+HEADER = ["model", "program", "draws_per_cpu_second", "compiling_seconds", "ratio"]
+
+
+def rounded(value):
+    """Three digits, which is more than such a figure is good for."""
+    return f"{float(f'{value:.3g}'):g}"
+
+
+def write(path, name, found, rate, ratio):
+    """Replaces a model's rows in the file that the docs' tables are made of. Of two forms of a model it keeps the better."""
+    model = name.removesuffix("_c")
+    old = []
+    if path.exists():
+        with path.open(newline="") as file:
+            old = list(csv.DictReader(file))
+    before = {row["program"]: row for row in old if row["model"] == model}
+    rows = [[peer, rounded(least / cpu), rounded(compiling) if compiling else "", ""] for peer, (least, cpu, compiling) in found.items()]
+    rows.append(["Towline", rounded(rate), "", rounded(ratio)])
+    if name != model:
+        # The second form of a model that was run just before: the faster of both stands for a program.
+        rows = [row if row[0] == "Towline" or row[0] not in before or float(row[1]) > float(before[row[0]]["draws_per_cpu_second"])
+                else [before[row[0]][key] for key in HEADER[1:]] for row in rows]
+        best = max(float(row[1]) for row in rows if row[0] != "Towline")
+        rows[-1][3] = rounded(rate / best)
+    place = next((k for k, row in enumerate(old) if row["model"] == model), len(old))
+    kept = [[row[key] for key in HEADER] for row in old if row["model"] != model]
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerows([HEADER, *kept[:place], *([model, *row] for row in rows), *kept[place:]])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("towline")
@@ -85,7 +118,6 @@ def main():
     parser.add_argument("--out", type=pathlib.Path)
     options = parser.parse_args()
     check.TOWLINE = options.towline
-    out = options.out.open("a", newline="") if options.out else None
     print("effective draws of the worst parameter per CPU second (effective draws / CPU seconds)")
     print(f"{'model':16} {'NumPyro':>22} {'nutpie':>34} {'Towline':>22} {'ratio':>7}")
     for name in options.only or NUTS:
@@ -105,10 +137,8 @@ def main():
         rate = mine[0] / mine[1]
         ratio = rate / max(least / cpu for least, cpu, _ in found.values())
         print(f"{name:16} {cells[0]} {cells[1]} {f'{rate:.1f} ({mine[0]:.0f} / {mine[1]:.1f})':>22} {ratio:7.1f}", flush=True)
-        if out:
-            for peer, numbers in [*found.items(), ("Towline", (*mine, 0.0))]:
-                csv.writer(out).writerow([name, peer, *numbers])
-            out.flush()
+        if options.out:
+            write(options.out, name, found, rate, ratio)
 
 
 if __name__ == "__main__":

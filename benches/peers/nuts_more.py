@@ -1,4 +1,4 @@
-"""NUTS (NumPyro, one thread, double precision) for the example data sets that come without a peer's answer.
+"""NUTS (NumPyro, one thread, double precision) for the example data sets that come without a peer's result.
 
 usage: nuts_more.py EXAMPLES MODEL [WARMUP DRAWS CHAINS]    with MODEL one of ncsids, contraception, verbagg, crabs
 

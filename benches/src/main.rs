@@ -25,6 +25,7 @@ use ours::Ours;
 use report::Row;
 use std::error::Error;
 use std::path::Path;
+use std::process::ExitCode;
 
 /// Intervals of the drag: one inner move fewer.
 const N: usize = 500;
@@ -55,7 +56,18 @@ struct Timing {
     inner_rejection: f64,
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+/// Says what went wrong in words; an error returned from `main` would be shown as Rust's debugging text.
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().collect();
     if let [_, flag, name, steps] = &arguments[..]
         && flag == callgrind::FLAG

@@ -10,8 +10,8 @@ import griffe
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Classes that functions answer and nobody makes.
-ANSWERED = ("Fit", "Run", "Summary")
+#: Classes that functions return and users never construct.
+RETURNED = ("Fit", "Run", "Summary")
 
 
 def on_config(config):
@@ -84,7 +84,7 @@ def of_class(one):
     """A class, its docstring and its public members."""
     takes = one.members.get("__init__")
     parts = [f"### {one.name}"]
-    if takes is not None and one.name not in ANSWERED:
+    if takes is not None and one.name not in RETURNED:
         parts.append(code(signature(one.name, takes, skip=1)))
     values = arguments_of_prior(one)
     if values:

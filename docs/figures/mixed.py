@@ -1,11 +1,11 @@
-"""Draws two mixed models' posteriors beside other programs' answers: mixed.py TOENAIL EPIL PICTURE.
+"""Draws two mixed models' posteriors beside other programs' estimates: mixed.py TOENAIL EPIL PICTURE.
 
 TOENAIL and EPIL are run directories, made by
 
     towline fit examples/glmm_toenail/model.toml --out TOENAIL
     towline fit examples/glmm_epil/model.toml --out EPIL
 
-mixed_peers.csv holds what others answered, computed for this project: glmer (lme4) maximises the likelihood, by adaptive
+mixed_peers.csv holds what others give, computed for this project: glmer (lme4) maximises the likelihood, by adaptive
 quadrature with 20 points (toenail) or by Laplace's approximation (toenail too; epil's two random effects leave it no choice); its intervals are
 the estimate ± 1.645 standard errors, and it gives none for a standard deviation. NUTS is NumPyro's, with our priors: medians and 5
 and 95 per cent quantiles (of a standard deviation: the exponentials of those of its logarithm).

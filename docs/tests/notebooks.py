@@ -1,4 +1,7 @@
-"""Runs the docs' notebooks from end to end: notebooks.py [--write] [NOTEBOOK ...]. With --write they keep what they showed."""
+"""Runs the docs' notebooks from end to end: notebooks.py [--write] [NOTEBOOK ...].
+
+As a test with few draws (`short.py`); with --write they make all their draws, and keep what they showed.
+"""
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -13,8 +16,10 @@ AT_A_TIME, PATIENCE = 2, 240
 
 
 def run(path):
-    """Runs a notebook; answers what went wrong, or nothing."""
+    """Runs a notebook; returns what went wrong, or nothing."""
     notebook = nbformat.read(path, as_version=4)
+    if not WRITE:
+        notebook.cells.insert(0, nbformat.v4.new_code_cell(SHORT))
     client = NotebookClient(notebook, timeout=PATIENCE, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}})
     try:
         client.execute()
@@ -30,6 +35,8 @@ def run(path):
 
 
 WRITE = "--write" in sys.argv[1:]
+#: The cell that goes before the others in a test.
+SHORT = f"import sys\nsys.path.insert(0, {str(Path(__file__).resolve().parent)!r})\nimport short\nshort.shorten_the_package()"
 
 
 def main(arguments):

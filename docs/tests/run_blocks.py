@@ -8,7 +8,7 @@ front of a block says what is special about it:
     <!-- needs: MODULE -->       run where the Python module is there, else counted
     <!-- not run: REASON -->     counted, with the reason
 
-Runs are cut short (`LEAST`), so that a page may show what its reader should type. Lines that build or install are left out.
+Runs are cut short (`short.py`), so that a page may show what its reader should type. Lines that build or install are left out.
 """
 
 import importlib.util
@@ -23,11 +23,11 @@ import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from short import LEAST, shorten_the_package
+
 ROOT = Path(__file__).resolve().parents[2]
 #: What builds the project, installs it, or takes an MPI: other targets of the Makefile do that.
 BUILDS = re.compile(r"\s*(cargo|make|pip|git|mpirun|python3? -m (pip|venv))\b")
-#: Draws of each chain and slow evaluations of its warm-up, at most; iterations of `towline paper`.
-LEAST = {"draws": 100, "warmup": 150, "iterations": 2000}
 #: Pages at a time.
 AT_A_TIME = 2
 #: Seconds for a page: against what hangs, not what is slow on a busy machine.
@@ -84,26 +84,6 @@ def shorter(arguments):
     return arguments
 
 
-def shorten_the_package():
-    """`towline.sample` and `towline.resume` with little to do."""
-    import towline
-
-    sample, resume = towline.sample, towline.resume
-
-    def short_sample(model, chains=None, draws=2000, **more):
-        return sample(model, chains, draws=min(draws, LEAST["draws"]), progress=False, **{"warmup": LEAST["warmup"], **more})
-
-    def short_resume(out, model=None, draws=None, **more):
-        return resume(out, model, draws=draws and min(draws, 2 * LEAST["draws"]), progress=False, **more)
-
-    def short_density(prepare, log_density, x0, y0, **options):
-        options["draws"] = min(options.get("draws", 2000), LEAST["draws"])
-        return density(prepare, log_density, x0, y0, progress=False, **options)
-
-    density = towline.sample_density
-    towline.sample, towline.resume, towline.sample_density = short_sample, short_resume, short_density
-
-
 def data_of(block):
     """Whether a block of data parses."""
     if block.language == "toml":
@@ -117,7 +97,7 @@ def data_of(block):
 
 
 def run_page(page, folder):
-    """Runs a page's blocks in the present folder; answers how many of which kind."""
+    """Runs a page's blocks in the present folder; returns how many of which kind."""
     counts, namespace, shortened = {}, {"__name__": "__main__"}, False
 
     def count(what):

@@ -1,4 +1,4 @@
-"""The same posterior for Cobaya: theories that answer binned spectra, and a likelihood whose nuisances are fast."""
+"""The same posterior for Cobaya: theories that return binned spectra, and a likelihood whose nuisances are fast."""
 
 import sys
 from pathlib import Path

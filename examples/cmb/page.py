@@ -63,7 +63,7 @@ def draws_of(folder):
 
 
 def write(folder, posterior):
-    """Writes `constraints.html` and its pictures into the run directory, and answers where."""
+    """Writes `constraints.html` and its pictures into the run directory, and returns the path."""
     draws = draws_of(folder)
     marginals, spectra = _marginals(draws), _spectra(draws, posterior)
     for name, figure in (("constraints.png", marginals), ("bandpowers.png", spectra)):

@@ -1,4 +1,4 @@
-"""The CMB example from end to end: sample, say what was found, and make the page. Run again, it goes on where it stopped."""
+"""The CMB example from end to end: sample, say what was found, and make the page. Run again, it continues where it stopped."""
 
 import argparse
 import os
@@ -46,7 +46,7 @@ def main(given=None):
         raise SystemExit(f"error: {missing}") from None
     common = dict(parallel=asked.parallel, time_limit=asked.time_limit, draws=asked.draws)
     if (out / "manifest.json").exists():
-        print(f"going on with the run in {out}")
+        print(f"continuing the run in {out}")
         run = towline.resume(out, posterior.model(), **common)
     else:
         run = towline.sample(

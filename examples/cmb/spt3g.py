@@ -96,7 +96,7 @@ def dust_factor(frequency):
 
 
 class Likelihood:
-    """ln L of the band powers. `bin` first; then any of the others with what it answered."""
+    """ln L of the band powers. `bin` first; then any of the others with what it returned."""
 
     def __init__(self, data=None, modes=24):
         folder = data_folder(data)

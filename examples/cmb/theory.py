@@ -1,6 +1,6 @@
 """What makes binned spectra of six cosmological parameters: CAMB, or a cubic emulator of stored CAMB runs.
 
-Both are called with (ombh2, omch2, 100 θ_MC, ln(10¹⁰ A_s e^−2τ), n_s, τ) and answer what `spt3g.Likelihood.bin` would, with
+Both are called with (ombh2, omch2, 100 θ_MC, ln(10¹⁰ A_s e^−2τ), n_s, τ) and return what `spt3g.Likelihood.bin` would, with
 derived parameters beside it.
 """
 

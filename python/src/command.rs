@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Carries out a command line, the program's name first, and answers its exit code.
+/// Carries out a command line, the program's name first, and returns its exit code.
 #[pyfunction]
 pub fn command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     let code = py.detach(|| towline_cli::main(arguments));

@@ -56,7 +56,7 @@ impl Directory {
             .collect())
     }
 
-    /// All columns in their order, each as `column` answers.
+    /// All columns in their order, each as `column` returns it.
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Vec<Vec<Bound<'py, PyArray1<f64>>>>> {
         let columns = self.run.columns().map_err(refused)?;
         let arrays = |chains: Vec<Vec<f64>>| {
@@ -82,7 +82,7 @@ impl Directory {
     }
 }
 
-/// The worst R-hat and the least effective sample size of any column, from the checkpoints of a run that goes on; NaN
+/// The worst R-hat and the least effective sample size of any column, from the checkpoints of a run under way; NaN
 /// as long as they cannot be told.
 #[pyfunction]
 pub fn worst(folder: PathBuf) -> PyResult<(f64, f64)> {

@@ -1,4 +1,4 @@
-//! A likelihood written in Python, in two stages: its functions called with fresh arrays, their answers checked.
+//! A likelihood written in Python, in two stages: its functions called with fresh arrays, their results checked.
 
 use crate::pointer::Pointer;
 use crate::trouble::{Trouble, kind, point};
@@ -66,46 +66,46 @@ impl Functions {
         point(self.slow.iter().chain(&self.fast_names), values)
     }
 
-    /// An answer as a number; NaN where it was none, and that is only counted.
+    /// A result as a number; NaN where it was none, and that is only counted.
     #[inline]
     fn number(
         &self,
-        answer: &Bound<'_, PyAny>,
+        result: &Bound<'_, PyAny>,
         place: &'static str,
         cache: &Cache,
         fast: &[f64],
     ) -> f64 {
-        if let Ok(number) = answer.cast_exact::<PyFloat>() {
+        if let Ok(number) = result.cast_exact::<PyFloat>() {
             return number.value();
         }
-        answer.extract().unwrap_or_else(|_| {
+        result.extract().unwrap_or_else(|_| {
             let message = format!(
-                "{place} answered {}: a float is needed (-inf outside the support)",
-                kind(answer)
+                "{place} returned {}: a float is needed (-inf outside the support)",
+                kind(result)
             );
             let point = self.place(&cache.slow, fast);
-            self.trouble.unfit(answer.py(), message, place, &point);
+            self.trouble.unfit(result.py(), message, place, &point);
             f64::NAN
         })
     }
 
-    /// A cache of what the slow or the medium computation answered; `None` is no mass.
+    /// A cache of what the slow or the medium computation returned; `None` is no mass.
     fn keep(
         &self,
-        answer: Bound<'_, PyAny>,
+        result: Bound<'_, PyAny>,
         place: &'static str,
         slow: &[f64],
     ) -> Result<Option<Cache>, ModelError> {
-        if answer.is_none() {
+        if result.is_none() {
             return Ok(None);
         }
         let mut numbers = Vec::new();
         if let Fast::Pointer(_) = self.fast {
-            let py = answer.py();
+            let py = result.py();
             let read = || -> PyResult<Vec<f64>> {
                 let array = py
                     .import("numpy")?
-                    .call_method1("ascontiguousarray", (&answer, "float64"))?
+                    .call_method1("ascontiguousarray", (&result, "float64"))?
                     .call_method0("ravel")?;
                 let array: PyReadonlyArray1<'_, f64> = array.extract()?;
                 Ok(array.as_slice()?.to_vec())
@@ -114,8 +114,8 @@ impl Functions {
                 Ok(numbers) => numbers,
                 Err(error) => {
                     let message = format!(
-                        "{place} answered {}: with a C function for {}, an array of float64 is needed ({error})",
-                        kind(&answer),
+                        "{place} returned {}: with a C function for {}, an array of float64 is needed ({error})",
+                        kind(&result),
                         self.called
                     );
                     let point = self.place(slow, &[]);
@@ -124,7 +124,7 @@ impl Functions {
             };
         }
         Ok(Some(Cache {
-            object: answer.unbind(),
+            object: result.unbind(),
             numbers,
             slow: slow.to_vec(),
         }))
@@ -161,11 +161,11 @@ impl Derived {
                 PyArray1::from_slice(py, slow),
                 PyArray1::from_slice(py, fast),
             );
-            let answer = function
+            let result = function
                 .bind(py)
                 .call1((cache.object.bind(py), x, y))
-                .and_then(|answer| self.take(&answer, out));
-            if let Err(error) = answer {
+                .and_then(|result| self.take(&result, out));
+            if let Err(error) = result {
                 let at = point(&self.parameters, slow.iter().chain(fast).copied());
                 self.trouble.raised(py, error, "derived", &at);
                 out.fill(f64::NAN);
@@ -173,7 +173,7 @@ impl Derived {
         });
     }
 
-    fn take(&self, answer: &Bound<'_, PyAny>, out: &mut [f64]) -> PyResult<()> {
+    fn take(&self, result: &Bound<'_, PyAny>, out: &mut [f64]) -> PyResult<()> {
         let count = out.len();
         let unfit = |problem: String| {
             let needed = match count {
@@ -181,11 +181,11 @@ impl Derived {
                 count => format!("a sequence of {count} numbers"),
             };
             crate::trouble::ModelError::new_err(format!(
-                "derived answered {problem}: {needed} is needed, or a dictionary with {}",
+                "derived returned {problem}: {needed} is needed, or a dictionary with {}",
                 self.names.join(", ")
             ))
         };
-        if let Ok(dictionary) = answer.cast::<PyDict>() {
+        if let Ok(dictionary) = result.cast::<PyDict>() {
             for (name, out) in self.names.iter().zip(out.iter_mut()) {
                 let value = dictionary.get_item(name)?;
                 let value = value.ok_or_else(|| unfit(format!("no {name}")))?;
@@ -196,12 +196,12 @@ impl Derived {
             return Ok(());
         }
         if count == 1
-            && let Ok(value) = answer.extract::<f64>()
+            && let Ok(value) = result.extract::<f64>()
         {
             out[0] = value;
             return Ok(());
         }
-        let values: Vec<f64> = answer.extract().map_err(|_| unfit(kind(answer)))?;
+        let values: Vec<f64> = result.extract().map_err(|_| unfit(kind(result)))?;
         if values.len() != count {
             return Err(unfit(format!("{} numbers", values.len())));
         }
@@ -217,7 +217,7 @@ impl Likelihood for Functions {
         Python::attach(|py| {
             let x = PyArray1::from_slice(py, slow);
             match self.prepare.bind(py).call1((x,)) {
-                Ok(answer) => self.keep(answer, "prepare", slow),
+                Ok(result) => self.keep(result, "prepare", slow),
                 Err(error) => {
                     let point = self.place(slow, &[]);
                     Err(self.trouble.raised(py, error, "prepare", &point).into())
@@ -235,7 +235,7 @@ impl Likelihood for Functions {
         Python::attach(|py| {
             let y = PyArray1::from_slice(py, fast);
             match function.bind(py).call1((cache.object.bind(py), y)) {
-                Ok(answer) => self.number(&answer, self.called, cache, fast),
+                Ok(result) => self.number(&result, self.called, cache, fast),
                 Err(error) => {
                     let point = self.place(&cache.slow, fast);
                     self.trouble.raised(py, error, self.called, &point);
@@ -255,16 +255,16 @@ impl Likelihood for Functions {
         };
         const PLACE: &str = "log_likelihood_batch";
         Python::attach(|py| {
-            let answer = PyArray1::from_slice(py, fasts)
+            let result = PyArray1::from_slice(py, fasts)
                 .reshape([out.len(), dim])
                 .and_then(|ys| batch.bind(py).call1((cache.object.bind(py), ys)));
-            let taken = answer.map(|answer| {
-                let fits = take(py, &answer, out);
+            let taken = result.map(|result| {
+                let fits = take(py, &result, out);
                 fits.map_err(|()| {
                     crate::trouble::ModelError::new_err(format!(
-                        "{PLACE} answered {}: an array of {} floats is needed, one for each row of its argument, \
+                        "{PLACE} returned {}: an array of {} floats is needed, one for each row of its argument, \
                          which has shape ({}, {dim})",
-                        kind(&answer),
+                        kind(&result),
                         out.len(),
                         out.len()
                     ))
@@ -287,9 +287,9 @@ impl Likelihood for Functions {
         const PLACE: &str = "gradient";
         Some(Python::attach(|py| {
             let y = PyArray1::from_slice(py, fast);
-            let answer = function.bind(py).call1((cache.object.bind(py), y));
-            let value = answer.and_then(|answer| {
-                let pair = answer.cast::<PyTuple>().ok().filter(|pair| pair.len() == 2);
+            let result = function.bind(py).call1((cache.object.bind(py), y));
+            let value = result.and_then(|result| {
+                let pair = result.cast::<PyTuple>().ok().filter(|pair| pair.len() == 2);
                 let value = pair.and_then(|pair| {
                     take(py, &pair.get_item(1).ok()?, gradient).ok()?;
                     pair.get_item(0).ok()?.extract::<f64>().ok()
@@ -297,11 +297,11 @@ impl Likelihood for Functions {
                 value.ok_or_else(|| {
                     let parts = pair.map(|pair| pair.iter().map(|part| kind(&part)));
                     let what = parts.map_or_else(
-                        || kind(&answer),
+                        || kind(&result),
                         |parts| format!("({})", parts.collect::<Vec<_>>().join(", ")),
                     );
                     crate::trouble::ModelError::new_err(format!(
-                        "{PLACE} answered {what}: a tuple is needed of the value, a float, and the gradient, an array of {} floats",
+                        "{PLACE} returned {what}: a tuple is needed of the value, a float, and the gradient, an array of {} floats",
                         fast.len()
                     ))
                 })
@@ -322,7 +322,7 @@ impl Likelihood for Functions {
         Python::attach(|py| {
             let y = PyArray1::from_slice(py, head);
             match refine.bind(py).call1((cache.object.bind(py), y)) {
-                Ok(answer) => self.keep(answer, "refine", &cache.slow),
+                Ok(result) => self.keep(result, "refine", &cache.slow),
                 Err(error) => {
                     let point = self.place(&cache.slow, head);
                     Err(self.trouble.raised(py, error, "refine", &point).into())
@@ -332,9 +332,9 @@ impl Likelihood for Functions {
     }
 }
 
-/// Takes an answer of exactly so many floats.
-fn take(py: Python<'_>, answer: &Bound<'_, PyAny>, out: &mut [f64]) -> Result<(), ()> {
-    if let Ok(array) = answer.extract::<PyReadonlyArray1<'_, f64>>() {
+/// Takes a result of exactly so many floats.
+fn take(py: Python<'_>, result: &Bound<'_, PyAny>, out: &mut [f64]) -> Result<(), ()> {
+    if let Ok(array) = result.extract::<PyReadonlyArray1<'_, f64>>() {
         let array = array.as_array();
         if array.len() != out.len() {
             return Err(());
@@ -347,7 +347,7 @@ fn take(py: Python<'_>, answer: &Bound<'_, PyAny>, out: &mut [f64]) -> Result<()
     // Lists, float32 and what other libraries have for arrays.
     let asarray = py.import("numpy").map_err(|_| ())?;
     let array = asarray
-        .call_method1("asarray", (answer, "float64"))
+        .call_method1("asarray", (result, "float64"))
         .map_err(|_| ())?;
     let array: PyReadonlyArray1<'_, f64> = array.extract().map_err(|_| ())?;
     let array = array.as_array();

@@ -203,7 +203,7 @@ fn read(
     })
 }
 
-/// Where a chain begins: the package's function of a seed answers a value or `None` for each parameter.
+/// Where a chain begins: the package's function of a seed returns a value or `None` for each parameter.
 fn begin(
     start: &Py<PyAny>,
     names: &[String],

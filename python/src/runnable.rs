@@ -24,7 +24,7 @@ pub trait Runnable: Send + Sync {
         settings: Settings,
     ) -> Result<Box<dyn Held>, Error>;
 
-    /// A run to go on with, its directory locked.
+    /// A run to continue, its directory locked.
     fn open(
         self: Arc<Self>,
         folder: &Path,

@@ -1,4 +1,4 @@
-//! A run that is begun or gone on with: its directory is locked, its manifest written, its chains run in threads or elsewhere.
+//! A run that is begun or continued: its directory is locked, its manifest written, its chains run in threads or elsewhere.
 
 use crate::model::Target;
 use crate::runnable::Held;
@@ -37,7 +37,7 @@ impl Session {
         })
     }
 
-    /// A run to go on with.
+    /// A run to continue.
     #[staticmethod]
     #[pyo3(signature = (target, folder, draws, settings))]
     fn open(
@@ -74,7 +74,7 @@ impl Session {
         Ok(())
     }
 
-    /// Runs all chains in threads of this process and answers how the run ended; `see` is shown progress.
+    /// Runs all chains in threads of this process and returns how the run ended; `see` is shown progress.
     #[pyo3(signature = (see=None))]
     fn run(&self, py: Python<'_>, see: Option<Py<PyAny>>) -> PyResult<&'static str> {
         let held = self.held.lock().map_err(refused)?.take();
@@ -118,7 +118,7 @@ pub fn look(py: Python<'_>, see: Option<&Py<PyAny>>, now: &Progress) -> PyResult
     Ok(())
 }
 
-/// How a run ended: Ctrl-C has stopped it, which is no failure; whatever else was raised while it ran goes on.
+/// How a run ended: Ctrl-C has stopped it, which is no failure; whatever else was raised while it ran is raised again.
 pub fn conclude(
     py: Python<'_>,
     ended: Ended,
@@ -170,7 +170,7 @@ impl Target {
         let place = |x: &[f64], y: &[f64]| self.runnable.place(x, y);
         let text = match inner {
             E::NotANumber { x, y, value } => format!(
-                "{} answered {} at {}: answer -inf outside the support, and a finite number inside",
+                "{} returned {} at {}: return -inf outside the support, and a finite number inside",
                 self.called,
                 if value.is_nan() { "nan" } else { "inf" },
                 place(x, y)

@@ -18,7 +18,7 @@ create_exception!(
     towline,
     ModelError,
     Error,
-    "The model answered what cannot be used, or failed."
+    "The model returned what cannot be used, or failed."
 );
 
 /// What went wrong in the model of a run, first of all.
@@ -56,7 +56,7 @@ impl Trouble {
     }
 
     /// The model raised: ends the step, with the exception kept for whoever waits for the run. Where failures are
-    /// only counted, answers what happened in words.
+    /// only counted, returns what happened in words.
     ///
     /// A panic is how the engine ends a step from within an evaluation; without the panic hook, nothing is printed.
     #[cold]
@@ -83,7 +83,7 @@ impl Trouble {
         resume_unwind(Box::new(text));
     }
 
-    /// The model answered something else than it should.
+    /// The model returned something else than it should.
     #[cold]
     pub fn unfit(&self, py: Python<'_>, message: String, place: &str, point: &str) -> String {
         self.raised(py, ModelError::new_err(message), place, point)
@@ -120,11 +120,11 @@ pub fn point<'a>(
     text
 }
 
-/// What Python calls the type of an answer, for messages.
-pub fn kind(answer: &Bound<'_, PyAny>) -> String {
-    let name = answer.get_type().name();
+/// What Python calls the type of a value, for messages.
+pub fn kind(value: &Bound<'_, PyAny>) -> String {
+    let name = value.get_type().name();
     let name = name.map_or_else(|_| "something".to_owned(), |name| name.to_string());
-    match answer.getattr("shape") {
+    match value.getattr("shape") {
         Ok(shape) => format!("{name} of shape {shape}"),
         Err(_) => name,
     }

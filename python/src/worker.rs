@@ -47,7 +47,7 @@ impl Stop {
     }
 }
 
-/// Runs chain `chain` of the run in a folder, whose manifest has been written and whose lock is held elsewhere; answers
+/// Runs chain `chain` of the run in a folder, whose manifest has been written and whose lock is held elsewhere; returns
 /// how it ended.
 #[pyfunction]
 #[pyo3(signature = (target, folder, chain, exchange, stop, time_limit=None, checkpoint_every=None, see=None))]
@@ -145,7 +145,7 @@ pub fn run_chain(
     }
     match ended {
         Ok(ended) => conclude(py, ended, interrupted),
-        // Told to end because another chain has failed, or will never answer: the news is the other's.
+        // Told to end because another chain has failed, or will never reply: the news is the other's.
         Err(towline::Error::Stopped) => Ok("halted"),
         Err(towline::Error::Exchange(why)) => {
             Err(pyo3::exceptions::PyConnectionError::new_err(why))

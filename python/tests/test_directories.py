@@ -106,7 +106,7 @@ def test_a_mixed_model_of_a_dictionary_is_that_of_the_command(data, tmp_path):
     command("fit", *described, "--out", tmp_path / "theirs", *flags)
     theirs = towline.open(tmp_path / "theirs")
     assert run.names == theirs.names and chain_bytes(run) == chain_bytes(theirs)
-    # Each goes on with the other's.
+    # Each continues the other's.
     command("resume", run.path, "--draws", 80, "--quiet")
     theirs = towline.resume(theirs.path, draws=80)
     assert chain_bytes(towline.open(run.path)) == chain_bytes(theirs) and theirs.draws_made == 80

@@ -1,4 +1,4 @@
-"""What goes wrong in models: each a clear message, and a run that can be gone on with."""
+"""What goes wrong in models: each a clear message, and a run that can be continued."""
 
 import os
 import signal
@@ -89,7 +89,7 @@ def test_nan_names_the_point_on_the_users_scale(value):
     with pytest.raises(towline.ModelError) as raised:
         towline.sample(models.line(log_likelihood=log_likelihood), **ALONE)
     text = str(raised.value)
-    assert f"log_likelihood answered {value} at slope = " in text and "answer -inf outside" in text
+    assert f"log_likelihood returned {value} at slope = " in text and "return -inf outside" in text
     assert 0 < float(text.split("width = ")[1].split(",")[0])
 
 
@@ -106,26 +106,26 @@ def test_failures_may_count_as_outside():
     assert run["offset"].max() <= 0.9 and len(run.failures) > 0
 
 
-def answers(value):
+def returns(value):
     return lambda cache, y: value
 
 
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"log_likelihood": answers(None)}, "log_likelihood answered NoneType: a float is needed"),
-        ({"log_likelihood": answers("3")}, "log_likelihood answered str: a float is needed"),
-        ({"log_likelihood": answers(1 + 2j)}, "log_likelihood answered complex: a float is needed"),
-        ({"log_likelihood": answers(np.zeros(3))}, r"log_likelihood answered ndarray of shape \(3,\): a float is needed"),
-        ({"gradient": answers(0.0)}, "gradient answered float: a tuple is needed of the value"),
-        ({"gradient": answers((0.0, np.zeros(2)))}, r"gradient answered \(float, ndarray of shape \(2,\)\).*array of 1 floats"),
-        ({"log_likelihood_batch": answers(np.zeros((2, 1)))}, r"log_likelihood_batch answered ndarray of shape \(2, 1\).*\(2, 1\)"),
-        ({"derived": lambda c, x, y: [1.0], "derived_names": ["a", "b"]}, "derived answered 1 numbers: a sequence of 2 numbers"),
-        ({"derived": lambda c, x, y: {"a": 1.0}, "derived_names": ["a", "b"]}, "derived answered no b"),
-        ({"derived": lambda c, x, y: "x", "derived_names": ["a"]}, "derived answered str: one number is needed"),
+        ({"log_likelihood": returns(None)}, "log_likelihood returned NoneType: a float is needed"),
+        ({"log_likelihood": returns("3")}, "log_likelihood returned str: a float is needed"),
+        ({"log_likelihood": returns(1 + 2j)}, "log_likelihood returned complex: a float is needed"),
+        ({"log_likelihood": returns(np.zeros(3))}, r"log_likelihood returned ndarray of shape \(3,\): a float is needed"),
+        ({"gradient": returns(0.0)}, "gradient returned float: a tuple is needed of the value"),
+        ({"gradient": returns((0.0, np.zeros(2)))}, r"gradient returned \(float, ndarray of shape \(2,\)\).*array of 1 floats"),
+        ({"log_likelihood_batch": returns(np.zeros((2, 1)))}, r"log_likelihood_batch returned ndarray of shape \(2, 1\).*\(2, 1\)"),
+        ({"derived": lambda c, x, y: [1.0], "derived_names": ["a", "b"]}, "derived returned 1 numbers: a sequence of 2 numbers"),
+        ({"derived": lambda c, x, y: {"a": 1.0}, "derived_names": ["a", "b"]}, "derived returned no b"),
+        ({"derived": lambda c, x, y: "x", "derived_names": ["a"]}, "derived returned str: one number is needed"),
         ({"start": lambda seed: {"slope": "high"}}, "start: slope = 'high': a number is needed"),
         ({"start": lambda seed: {"width": -1}}, "start: width = -1 lies outside the support of its prior, HalfNormal"),
-        ({"start": lambda seed: 3}, "start answered int: a dictionary"),
+        ({"start": lambda seed: 3}, "start returned int: a dictionary"),
     ],
 )  # fmt: skip
 def test_wrong_answers_say_what_was_expected(more, words):
@@ -146,18 +146,18 @@ def test_numpy_scalars_and_integers_are_numbers():
 
 def test_a_model_without_mass_says_so():
     with pytest.raises(towline.Error, match="none of 200 draws from the priors has positive density"):
-        towline.sample(models.line(log_likelihood=answers(-np.inf)), **ALONE)
+        towline.sample(models.line(log_likelihood=returns(-np.inf)), **ALONE)
     with pytest.raises(towline.Error, match="none of 200 draws from the priors has positive density"):
         towline.sample(models.line(prepare=lambda x: None), **ALONE)
     with pytest.raises(towline.ModelError, match="the start has no mass .*x0 = 1, y0 = 2"):
-        towline.sample_density(models.prepare1, answers(-np.inf), [1.0], [2.0], **ALONE)
+        towline.sample_density(models.prepare1, returns(-np.inf), [1.0], [2.0], **ALONE)
 
 
 def test_a_model_that_changes_its_arguments_changes_nothing():
     def prepare(x):
-        answer = models.line_prepare(x)
+        result = models.line_prepare(x)
         x[:] = np.nan
-        return answer
+        return result
 
     kept = []
 
@@ -317,4 +317,4 @@ print(run.ended, run.draws_made)
     assert process.returncode == 0, err
     ended, draws = out.split()
     assert ended == "stopped" and int(draws) > 0
-    assert "stopped after" in err and "towline.resume('run', model) goes on" in err
+    assert "stopped after" in err and "towline.resume('run', model) continues it" in err

@@ -73,7 +73,7 @@ def test_what_is_no_pointer_is_refused():
         towline.CFunction("f")
     signature = ctypes.CFUNCTYPE(ctypes.c_double)
     function = signature(lambda: 0.0)
-    with pytest.raises(towline.ModelError, match="prepare answered dict: with a C function for log_density, an array of float64"):
+    with pytest.raises(towline.ModelError, match="prepare returned dict: with a C function for log_density, an array of float64"):
         towline.sample_density(lambda x: {"a": 1}, function, [0.5], [0.0], **SETTINGS)
 
 

@@ -48,7 +48,7 @@ class Communicator:
 
 
 def on_ranks(work, size=2):
-    """What each rank answers, or the exception it raises."""
+    """What each rank returns, or the exception it raises."""
     answers = [None] * size
 
     def one(communicator):

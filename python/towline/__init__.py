@@ -1,4 +1,4 @@
-"""Towline samples posteriors of two speeds by dragging fast variables along.
+"""Towline samples posteriors with slow and fast parameters by dragging the fast ones along.
 
 Some parameters are *slow*: changing one costs a long computation, `prepare(x)`. The others are *fast*: given what
 `prepare` left behind, the log likelihood is cheap. A model is those two functions and priors::

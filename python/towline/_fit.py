@@ -37,7 +37,7 @@ class Fit:
 
     @classmethod
     def _of_run(cls, folder: Path) -> Fit:
-        """The model of a run, to go on with."""
+        """The model of a run, to continue it."""
         fit = cls.__new__(cls)
         fit._model, fit._path, fit._csv, fit._text = {}, None, None, f"the model of {folder}"
         _towline.fit_from_manifest(folder)
@@ -204,13 +204,13 @@ def predict(folder: Path, data: Any, level: float = 0.95, draws: int = 1000) -> 
     rows = list(csv.reader(io.StringIO(table)))
     names = rows[0]
     first = next(k for k, name in enumerate(names) if name.startswith("latent") and name.endswith("_mean"))
-    answer = {name: _numbers([row[k] for row in rows[1:]]) for k, name in enumerate(names) if k >= first}
+    predicted = {name: _numbers([row[k] for row in rows[1:]]) for k, name in enumerate(names) if k >= first}
     module = type(data).__module__.split(".")[0]
     if module == "pandas":
-        return type(data)(answer, index=data.index)
+        return type(data)(predicted, index=data.index)
     if module == "polars":
-        return type(data)(answer)
-    return answer
+        return type(data)(predicted)
+    return predicted
 
 
 def _kind(data: Any) -> str:

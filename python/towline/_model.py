@@ -23,7 +23,7 @@ class CFunction:
 
         double f(const double *cache, size_t n_cache, const double *y, size_t n_y, void *data)
 
-    `cache` holds the float64 array that `prepare` answered, flat; `y` the fast parameters. `address` is a number, a
+    `cache` holds the float64 array that `prepare` returned, flat; `y` the fast parameters. `address` is a number, a
     ctypes function, or a numba `cfunc` of the signature
     `float64(CPointer(float64), intp, CPointer(float64), intp, voidptr)`; `data` an address that is handed on.
     """
@@ -93,7 +93,7 @@ class _Functions:
             derived_names = [derived_names]
         self.derived_names = list(derived_names or [])
         if (derived is None) != (not self.derived_names):
-            raise TypeError("derived and derived_names go together: a function, and what the quantities it answers are called")
+            raise TypeError("derived and derived_names go together: a function, and what the quantities it returns are called")
         for name in self.derived_names:
             if not isinstance(name, str) or not name.strip():
                 raise TypeError(f"derived_names: {name!r} is no name")
@@ -142,7 +142,7 @@ class Model(_Functions):
     slow, fast
         Priors by name. Functions see the values in this order, on the scale of the priors.
     prepare
-        `prepare(x)`: the slow computation. What it answers is handed to the other functions; `None` means that the
+        `prepare(x)`: the slow computation. What it returns is passed to the other functions; `None` means that the
         data are impossible at x. Without slow parameters or without a slow computation it may be left out: x itself is handed on.
     log_likelihood
         `log_likelihood(cache, y)`: a float, -inf where the data are impossible. Or a `CFunction`.
@@ -157,11 +157,11 @@ class Model(_Functions):
         How to typeset names: LaTeX without dollar signs.
     blocks, refine
         For models of more than two speeds: lists of fast names from slower to faster, all of them; y comes in this order.
-        `refine(cache, head)` answers a cache that makes fast evaluations cheap while y begins with `head`, or `None`.
+        `refine(cache, head)` returns a cache that makes fast evaluations cheap while y begins with `head`, or `None`.
     latents
         Fast names that are many: stored once in `thin_latents` draws, and not shown by default.
     start
-        Where chains begin: a dictionary, or a function of a seed that answers one. What it does not name is drawn
+        Where chains begin: a dictionary, or a function of a seed that returns one. What it does not name is drawn
         from its prior.
     """
 
@@ -265,7 +265,7 @@ class _Start:
     def __call__(self, seed: int) -> dict[str, float]:
         start = self.start(seed) if callable(self.start) else self.start
         if not isinstance(start, Mapping):
-            raise TypeError(f"start answered {type(start).__name__}: a dictionary of values by name is needed")
+            raise TypeError(f"start returned {type(start).__name__}: a dictionary of values by name is needed")
         priors = self.priors
         values = {}
         for name, value in start.items():

@@ -14,7 +14,7 @@ from ._run import Run
 class _Ranks:
     """The chain's exchange over a communicator of its own.
 
-    Every meeting is an `allgather` of a status and a vector. A rank whose chain has ended goes on meeting the others, to say that
+    Every meeting is an `allgather` of a status and a vector. A rank whose chain has ended keeps meeting the others, to say that
     it has left, until all have: so nobody ever waits for one that will not come.
     """
 
@@ -26,7 +26,7 @@ class _Ranks:
         self.can_probe = _can_probe(communicator)
 
     def halt_others(self) -> None:
-        """This chain has failed: the others need not go on to their end."""
+        """This chain has failed: the others need not run to their end."""
         if self.can_probe:
             for rank in range(self.communicator.Get_size()):
                 if rank != self.communicator.Get_rank():
@@ -61,7 +61,7 @@ def run_on_ranks(
     out: Any,
     progress: Any,
 ) -> Run:
-    """Runs this rank's chain; every rank answers the run."""
+    """Runs this rank's chain; every rank returns the run."""
     from ._sampling import begin, explain, tell_of_failures
     from ._fit import Fit
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 
 class Picture(Figure):
-    """A figure as others are; but a notebook shows what a cell answers, and again what pyplot still holds at its end."""
+    """A figure as others are; but a notebook shows what a cell returns, and again what pyplot still holds at its end."""
 
     def _ipython_display_(self) -> None:
         if "inline" not in pyplot.get_backend():

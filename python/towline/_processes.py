@@ -195,7 +195,7 @@ def run_in_processes(
     cores: int | None,
     see: Any,
 ) -> str:
-    """Runs all chains, each in a process, and answers how the run ended."""
+    """Runs all chains, each in a process, and returns how the run ended."""
     from ._sampling import tell_of_failures
 
     chains = session.chains()

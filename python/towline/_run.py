@@ -14,7 +14,7 @@ from . import _towline
 
 
 class Run:
-    """A run, finished or not: what `sample`, `resume` and `open` answer."""
+    """A run, finished or not: what `sample`, `resume` and `open` return."""
 
     def __init__(self, path: str | os.PathLike[str], ended: str | None = None, temporary: Any = None, model: Any = None) -> None:
         self.path = Path(path)
@@ -101,7 +101,7 @@ class Run:
         return Summary(*_towline.summary(self.path, _chosen(params)))
 
     def report(self, path: str | os.PathLike[str] | None = None, params: list[str] | str | None = None) -> Path:
-        """Writes one HTML file with interactive plots, and answers where it is."""
+        """Writes one HTML file with interactive plots, and returns its path."""
         path = self.path / "report.html" if path is None else Path(path)
         _towline.report(self.path, path, _chosen(params))
         return path
@@ -226,7 +226,7 @@ class Summary:
 
 
 def open(path: str | os.PathLike[str]) -> Run:
-    """The run of a directory, whether the package or the command made it, and whether it has ended or goes on."""
+    """The run of a directory, whether the package or the command made it, and whether it has ended or is under way."""
     return Run(path)
 
 

@@ -40,7 +40,7 @@ def sample(
     evaluation_limit: float | None = None,
     checkpoint_every: float | None = None,
 ) -> Run:
-    """Samples a model and answers the run, whose draws are in a run directory that the command `towline` reads too.
+    """Samples a model and returns the run, whose draws are in a run directory that the command `towline` reads too.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def resume(
     progress: Any = None,
     checkpoint_every: float | None = None,
 ) -> Run:
-    """Goes on with a run that was interrupted, or makes more draws, to the bits that it would have had without the interruption.
+    """Continues a run that was interrupted, or makes more draws, to the bits that it would have had without the interruption.
 
     The model must be the one that it was begun with. A run of `towline.gp`, `towline.glmm` or `towline fit` needs no
     model: it is in the run directory.
@@ -192,7 +192,7 @@ def _run(
     if target is not None and mode != "processes":
         tell_of_failures(*target.failures())
     if ended == "stopped":
-        note = "" if temporary is not None else f"; towline.resume({str(folder)!r}, model) goes on"
+        note = "" if temporary is not None else f"; towline.resume({str(folder)!r}, model) continues it"
         print(f"stopped after {run.draws_made} draws of each chain{note}", file=sys.stderr)
     return run
 
@@ -216,7 +216,7 @@ def explain(error: BaseException, folder: Path, temporary: bool) -> None:
     if temporary:
         note = "the run was in a temporary directory; give out= a directory to be able to resume a run that failed"
     else:
-        note = f"the run's draws are kept: towline.resume({str(folder)!r}, model) goes on with it"
+        note = f"the run's draws are kept: towline.resume({str(folder)!r}, model) continues it"
     error.add_note(note)
 
 

@@ -9,7 +9,7 @@ class Error(Exception):
     """What towline refuses or reports; its message says what to do."""
 
 class ModelError(Error):
-    """The model answered what cannot be used, or failed."""
+    """The model returned what cannot be used, or failed."""
 
 class Target:
     """A model that can be run."""

@@ -1,9 +1,9 @@
-"""Fits every example to its data and compares with what other programs answer: `make check-data`.
+"""Fits every example to its data and compares with the results of other programs: `make check-data`.
 
 usage: check.py TOWLINE [--data FOLDER] [--out FOLDER] [--only NAME …]
 
 TOWLINE is the built command. Data that may not be part of this repository are looked for in FOLDER (by default ../shared/data);
-data sets that are absent are skipped, and said to be. Answers of other programs are in answers/, with what gave them.
+data sets that are absent are skipped, and said to be. Results of other programs are in answers/, with what gave them.
 Two means agree where they differ by less than four combined Monte Carlo standard errors.
 """
 import argparse
@@ -33,7 +33,7 @@ def log(name):
     return ("log", name)
 
 
-# For each fit: the example's folder, draws of each of two chains, and our column for each parameter of the answer.
+# For each fit: the example's folder, draws of each of two chains, and our column for each parameter of theirs.
 LENGTHS = ["npreg", "glu", "bp", "skin", "bmi", "ped", "age"]
 LOALOA = [
     "Intercept",
@@ -137,7 +137,7 @@ def model_file(folder, name, work, data):
 
 
 def fit(towline, model, run, draws, thin=10, more=()):
-    """Fits, and answers the CPU seconds that it took."""
+    """Fits, and returns the CPU seconds that it took."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [towline, "fit", model, "--out", run, "--chains", "2", "--draws", draws, "--thin-latents", thin, "--quiet", *more]
     subprocess.run([str(part) for part in command], check=True)

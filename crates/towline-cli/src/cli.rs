@@ -5,7 +5,7 @@ use crate::{
 };
 use clap::{Parser, Subcommand};
 
-/// Samples densities of two speeds by dragging fast variables along.
+/// Samples posteriors with slow and fast parameters by dragging the fast ones along.
 #[derive(Debug, Parser)]
 #[command(name = "towline", version, after_help = EXAMPLE)]
 pub struct Cli {
@@ -18,7 +18,7 @@ const EXAMPLE: &str = "\
 Example:
   towline fit model.toml         a model of data in a table, with priors and progress
   towline run neal1              four chains of the report's first example, in ./neal1
-  towline resume neal1           goes on with a run that was interrupted
+  towline resume neal1           continues a run that was interrupted
   towline summary neal1          its table, also while it runs; report and export read it too
   towline paper --out figures    every figure and number of Neal's paper, in half a minute";
 
@@ -47,7 +47,7 @@ pub enum Command {
     Effects(effects::Options),
     /// Sample one of the built-in examples
     Run(run::Options),
-    /// Go on with a run that was interrupted, or make more draws
+    /// Continue a run that was interrupted, or make more draws
     Resume(resume::Options),
 }
 

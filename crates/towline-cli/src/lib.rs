@@ -28,7 +28,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use towline::run::Ranks;
 
-/// Carries out a command line, the program's name first, and answers its exit code.
+/// Carries out a command line, the program's name first, and returns its exit code.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     main_among(arguments, &mut Ranks::alone())
 }

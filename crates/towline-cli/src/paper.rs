@@ -5,6 +5,7 @@ pub mod figures;
 #[cfg(test)]
 mod fixture;
 mod format;
+mod frames;
 mod memory;
 mod notes;
 mod options;
@@ -15,6 +16,7 @@ mod published;
 mod replicate;
 mod result;
 mod runner;
+mod spec;
 mod table;
 
 pub use options::Options;
@@ -35,6 +37,9 @@ pub fn run(plan: &Plan) -> Result<()> {
     let mut written = figures::sample(&points, &plan.out)?;
     for test in [1, 2] {
         written.extend(figures::autocorrelations(test, &rows, &plan.out)?);
+    }
+    if plan.frames {
+        written.extend(figures::frames(&rows, &plan.out)?);
     }
     if let Some(file) = &plan.json {
         let json = serde_json::to_string_pretty(&result::to_json(&rows))?;

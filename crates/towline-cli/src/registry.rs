@@ -49,7 +49,7 @@ pub fn model_from_manifest(model: &Value, folder: &Path) -> Result<Box<dyn Sampl
         "builtin" => Ok(built_in(text("name"))?.0),
         "fit" => fit::from_manifest(model, folder),
         "python" => bail!(
-            "its model is a Python program: go on with it there, by towline.resume({folder:?}, model)"
+            "its model is a Python program: continue it there, by towline.resume({folder:?}, model)"
         ),
         "" => bail!(
             "the manifest does not say what model was run: resume it with the program that began it"

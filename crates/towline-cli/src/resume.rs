@@ -1,4 +1,4 @@
-//! `towline resume DIR`: goes on with a run, to the bits that it would have had without the interruption.
+//! `towline resume DIR`: continues a run, to the bits that it would have had without the interruption.
 
 use crate::failure::Failure;
 use crate::registry::model_from_manifest;
@@ -67,7 +67,7 @@ pub struct Options {
 
 const EXAMPLE: &str = "\
 Examples:
-  towline resume neal1                  goes on where it was interrupted
+  towline resume neal1                  continues where it was interrupted
   towline resume neal1 --draws 10000    as if 10000 draws had been asked for from the beginning";
 
 impl Options {
@@ -91,7 +91,7 @@ impl Options {
     }
 }
 
-/// Goes on with it.
+/// Continues it.
 pub fn run(options: &Options, ranks: &mut Ranks) -> Result<(), Failure> {
     let refused = options.refused();
     if !refused.is_empty() {

@@ -34,7 +34,7 @@ pub trait Sample {
         see: &mut dyn FnMut(&Progress),
     ) -> Result<Ended, towline::Error>;
 
-    /// Goes on with one.
+    /// Continues one.
     fn resume(
         &self,
         folder: &Path,
@@ -45,14 +45,14 @@ pub trait Sample {
     ) -> Result<Ended, towline::Error>;
 }
 
-/// What may be changed when a run goes on.
+/// What may be changed when a run is continued.
 #[derive(Debug, Clone, Default)]
 pub struct Changes {
     /// Draws of each chain.
     pub draws: Option<u64>,
     /// Threads.
     pub threads: Option<usize>,
-    /// How long to go on.
+    /// How long to run.
     pub time_limit: Option<Duration>,
     /// The time between two checkpoints.
     pub checkpoint_every: Option<Duration>,
@@ -138,7 +138,7 @@ pub fn begin(
     conclude(ended, folder, quiet, ranks.leads())
 }
 
-/// Goes on with a run.
+/// Continues a run.
 pub fn resume(
     model: &dyn Sample,
     folder: &Path,
@@ -186,7 +186,7 @@ fn conclude(
         let mut error = anyhow::Error::from(error);
         if keeps {
             error = error.context(format!(
-                "the run in {0} ended early; its draws are kept, and `towline resume {0}` goes on with it",
+                "the run in {0} ended early; its draws are kept, and `towline resume {0}` continues it",
                 folder.display()
             ));
         }

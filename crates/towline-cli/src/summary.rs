@@ -22,13 +22,13 @@ const MOST_DRAWS: usize = 1 << 20;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  towline summary runs/neal1                       the table, also while the run goes on
+  towline summary runs/neal1                       the table, also while the run is under way
   towline summary runs/neal1 --level 0.95          with 95 % intervals
   towline summary runs/neal1 --params x,y --json   some parameters, for programs")]
 pub struct Options {
     /// The run directory
     pub dir: PathBuf,
-    /// Print JSON instead of a table; what has no answer is null
+    /// Print JSON instead of a table; what has no value is null
     #[arg(long)]
     pub json: bool,
     /// Only these parameters, by name or by beginning (f*); latents are shown only if named

@@ -1,6 +1,7 @@
 //! Finds covariates that are combinations of others, and says of which.
 
 use crate::error::Error;
+use crate::table::list;
 
 /// What is left of a column beside the others, relative to it, below which it counts as their combination (as in R's `lm`).
 const TOLERANCE: f64 = 1e-7;
@@ -80,13 +81,13 @@ fn relation(row: &[f64], triangle: &[Vec<f64>], names: &[&str]) -> String {
             left[j] -= coefficient * triangle[k][j];
         }
         if coefficient.abs() > 1e-6 {
-            culprits.push(format!("`{}`", names[k]));
+            culprits.push(names[k].to_string());
         }
     }
     culprits.reverse();
     match culprits.as_slice() {
-        [one] => format!("a multiple of {one}"),
-        several => format!("a combination of {}", several.join(", ")),
+        [one] => format!("a multiple of `{one}`"),
+        several => format!("a combination of {}", list(several)),
     }
 }
 

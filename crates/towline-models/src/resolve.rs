@@ -20,7 +20,7 @@ use crate::nearest::plural;
 use crate::predict::New;
 use crate::rank::aliased;
 use crate::spec::{FamilyKind, MissingRule, ModelFile};
-use crate::table::Table;
+use crate::table::{Table, list};
 use design::Design;
 use prior::{Chooser, Natural};
 
@@ -253,16 +253,26 @@ fn drop_aliased(fixed: &mut Matrix, table: &Table, notes: &mut Vec<String>) -> R
     let columns = fixed.values(table)?;
     let names: Vec<String> = fixed.names().map(String::from).collect();
     let plain: Vec<&str> = names.iter().map(String::as_str).collect();
-    for one in aliased(&columns, &plain).iter().rev() {
-        let name = &names[one.column];
-        if !fixed.has_factor(one.column) {
-            return Err(one.error(name));
-        }
+    let found = aliased(&columns, &plain);
+    if let Some(covariate) = found.iter().find(|one| !fixed.has_factor(one.column)) {
+        return Err(covariate.error(&names[covariate.column]));
+    }
+    for one in found.iter().rev() {
         fixed.remove(one.column);
-        notes.push(format!(
-            "the column `{name}` is {} and left out, as R does: its effect cannot be told from theirs",
-            one.relation
-        ));
+    }
+    match found.as_slice() {
+        [] => {}
+        [one] => notes.push(format!(
+            "the column `{}` is {} and left out, as R does: its effect cannot be told from theirs",
+            names[one.column], one.relation
+        )),
+        many => {
+            let left_out: Vec<String> = many.iter().map(|one| names[one.column].clone()).collect();
+            notes.push(format!(
+                "the columns {} are zero or combinations of others and left out, as R does: their effects cannot be told apart",
+                list(&left_out)
+            ));
+        }
     }
     Ok(())
 }

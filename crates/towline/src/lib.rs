@@ -65,7 +65,7 @@
 //! ```
 //!
 //! To follow the path of one number, read the files in this order: `target` (what a user writes),
-//! `frame`, `fast::density` (what a move sees of it), `fast::moves`, `fast::path`, `kernel::crossing`, `kernel::drag`,
+//! `frame`, `fast::density` (what a move sees of it), `fast::moves`, `fast::path`, `kernel::passage`, `kernel::drag`,
 //! `chain`.
 
 #![deny(missing_docs)]

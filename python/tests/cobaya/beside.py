@@ -1,4 +1,4 @@
-"""One input file, run by `cobaya-run` with Cobaya's own `mcmc` and with Towline, and whether their answers are the same."""
+"""One input file, run by `cobaya-run` with Cobaya's own `mcmc` and with Towline, and whether their posteriors are the same."""
 
 import os
 import subprocess

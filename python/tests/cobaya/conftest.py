@@ -1,4 +1,4 @@
-"""These tests need Cobaya (requirements.txt): without it they are left out, so that the package's others can be run alone."""
+"""These tests need Cobaya (`tests/python/requirements.in`): without it they are left out, so that the package's others can be run alone."""
 
 import importlib.util
 

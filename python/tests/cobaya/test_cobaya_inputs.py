@@ -1,4 +1,4 @@
-"""Inputs without two speeds are run sensibly; what cannot be done is refused, what means nothing is said to."""
+"""Inputs whose parameters are all equally fast are run sensibly; what cannot be done is refused, what means nothing is said to."""
 
 import numpy as np
 import pytest

@@ -93,7 +93,7 @@ def again_without_warm_up(text, folder, draws):
 def assert_counted(calls, folder):
     """So many theory calls there were: one for each proposal, warm-up's too. What its search asks for again is free.
 
-    Answers how many proposals production had.
+    Returns how many proposals production had.
     """
     ours = towline.open(folder / "towline" / "chains" / "run.towline")
     all_of_them, production = ours.summary().cost["slow_evals"], ours.statistics["slow_evals"].sum()

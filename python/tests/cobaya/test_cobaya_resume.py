@@ -1,4 +1,4 @@
-"""A run that was stopped, or killed, goes on to the draws that it would have had."""
+"""A run that was stopped, or killed, continues to the draws that it would have had."""
 
 import os
 import signal

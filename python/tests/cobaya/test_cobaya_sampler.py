@@ -1,4 +1,4 @@
-"""The sampler inside Cobaya: right answers, Cobaya's own products, theory codes run once for each proposal."""
+"""The sampler inside Cobaya: right posteriors, Cobaya's own products, theory codes run once for each proposal."""
 
 import numpy as np
 import pytest

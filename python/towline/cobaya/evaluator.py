@@ -50,7 +50,7 @@ class Evaluator:
 
     @property
     def derived_names(self):
-        """What `derived` answers, by name: Cobaya's derived parameters, then log priors and log likelihoods."""
+        """What `derived` returns, by name: Cobaya's derived parameters, then log priors and log likelihoods."""
         priors = [f"logprior__{name}" for name in self.prior_names]
         return self.derived_params + priors + [f"loglike__{name}" for name in self.like_names]
 
@@ -299,7 +299,7 @@ class Bypass(Evaluator):
                 return -np.inf
             if step.like is not None:
                 likes[step.like] = value
-        # The same sum in the same order, whatever was remembered: the engine compares bits when it goes on with a run.
+        # The same sum in the same order, whatever was remembered: the engine compares bits when it continues a run.
         total = log_prior + sum(likes)
         return total if total == total else self._number(total, self.point(cache.x, y))
 

@@ -233,7 +233,7 @@ class Towline(CovmatSampler):
         resuming = mpi.share_mpi(os.path.exists(os.path.join(folder, "manifest.json")) if mpi.is_main_process() else None)
         self._update_from = folder
         self._last_output = datetime.datetime.now()
-        self.mpi_info("Going on with the run in %s", folder) if resuming else self.mpi_info("Sampling!")
+        self.mpi_info("Continuing the run in %s", folder) if resuming else self.mpi_info("Sampling!")
         with mpi.ProcessState(self) as state:
             self._state = state
             self.engine_run = self._resume(folder) if resuming else self._begin(folder)
@@ -252,7 +252,7 @@ class Towline(CovmatSampler):
         return os.path.join(name, "run")
 
     def _how(self):
-        """What a run is told, whether it begins or goes on."""
+        """What a run is told, whether it begins or continues."""
         parallel = mpi.get_mpi_comm().Dup() if mpi.more_than_one_process() else self.parallel
         draws = int(min(self.max_samples, MOST_DRAWS))
         return dict(draws=draws, parallel=parallel, time_limit=self.time_limit, progress=self._look)
@@ -301,7 +301,7 @@ class Towline(CovmatSampler):
         return tuning.from_covariance(covmat, e.names, e.priors, self.speeds.slow, self.speeds.fast, centre)
 
     def _look(self, progress):
-        """Called now and then while the run goes on."""
+        """Called now and then while the run is under way."""
         self._state.check_error()
         now = datetime.datetime.now()
         if self.output and (now - self._last_output).total_seconds() >= self.output_every.value:

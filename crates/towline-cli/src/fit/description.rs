@@ -88,7 +88,7 @@ impl Description {
     }
 }
 
-/// The model of a run, to go on with it.
+/// The model of a run, to continue it.
 pub fn from_manifest(model: &Value, folder: &Path) -> Result<Box<dyn Sample>> {
     Ok(boxed(
         Description::parse(model)?.resolve(folder)?.parts.build()?,

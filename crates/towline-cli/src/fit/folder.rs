@@ -64,6 +64,9 @@ fn is_of(folder: &Path, resolved: &Resolved) -> bool {
 fn remove(folder: &Path) -> Result<()> {
     Manifest::read(folder)
         .context("it is no run that this version knows, so nothing is removed")?;
+    if fs::symlink_metadata(folder)?.is_symlink() {
+        bail!("it is a link to another folder: name that one");
+    }
     // Nobody may be writing there; the lock is a file of the run too, and goes last.
     let _lock = Lock::take(folder)?;
     for entry in fs::read_dir(folder)? {

@@ -1,6 +1,6 @@
 //! The model in words: sizes, priors with their reasons, notes.
 
-use comfy_table::{Table, presets};
+use comfy_table::{ContentArrangement, Table, presets};
 use std::fmt::Write;
 use towline_models::{Distance, LatentGaussian, Resolved};
 
@@ -45,15 +45,23 @@ pub fn render(resolved: &Resolved, target: &LatentGaussian) -> String {
     for (factor, reference) in &resolved.references {
         let _ = writeln!(text, "{factor} is compared with {reference}");
     }
+    if !resolved.classes().is_empty() {
+        let classes = resolved.classes().join(", ");
+        let _ = writeln!(text, "classes: {classes}");
+    }
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
+    let width = table.width();
+    if width.is_some() {
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+    }
     table.set_header(["parameter", "prior", "why"]);
     for chosen in &resolved.chosen {
         table.add_row([&chosen.name, &chosen.prior, &chosen.why]);
     }
     let _ = write!(text, "\n{}", table.trim_fmt());
     for note in &resolved.notes {
-        let _ = write!(text, "\n\nnote: {note}");
+        let _ = write!(text, "\n\n{}", wrapped(&format!("note: {note}"), width));
     }
     if !resolved.notes.is_empty() {
         text.push('\n');
@@ -64,4 +72,38 @@ pub fn render(resolved: &Resolved, target: &LatentGaussian) -> String {
 /// "1 row", "2 rows".
 fn plural(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A text in lines of at most this width, where there is one: a terminal would break words.
+fn wrapped(text: &str, width: Option<u16>) -> String {
+    let Some(width) = width else {
+        return text.to_string();
+    };
+    let mut out = String::new();
+    let mut at = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if at > 0 && at + 1 + length > usize::from(width) {
+            out.push('\n');
+            at = 0;
+        } else if at > 0 {
+            out.push(' ');
+            at += 1;
+        }
+        out.push_str(word);
+        at += length;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_are_broken_between_words() {
+        assert_eq!(wrapped("one two three", Some(8)), "one two\nthree");
+        assert_eq!(wrapped("one two three", None), "one two three");
+        assert_eq!(plural(1, "row"), "1 row");
+    }
 }

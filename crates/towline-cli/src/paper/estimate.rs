@@ -2,9 +2,9 @@
 
 use super::memory::{self, Memory};
 use super::plan::RowPlan;
-use super::published::Published;
 use super::replicate::Replicate;
-use super::result::{Estimate, Method, Row};
+use super::result::{Estimate, Row};
+use super::spec::{Method, Spec};
 
 /// The last lag of the paper's figures.
 const LAST_LAG: usize = 30;
@@ -22,12 +22,16 @@ pub struct Part {
 
 impl Part {
     /// Of a chain of this row.
-    pub fn new(known: &Published, chain: &Replicate) -> Self {
+    pub fn new(spec: &Spec, chain: &Replicate) -> Self {
         let still = |k: usize| 1.0 - chain.moved[k] as f64 / chain.x.len() as f64;
-        let (inner, z) = match known.method {
+        let (inner, z) = match spec.method {
             Method::Joint | Method::Marginal => (None, None),
-            Method::Single => (Some(still(0)), (known.test == 2).then(|| still(1))),
-            Method::Drag => (Some(1.0 - chain.totals.inner_acceptance()), None),
+            Method::Single => (Some(still(0)), (spec.test == 2).then(|| still(1))),
+            // A drag of one interval has no inner moves.
+            _ if chain.totals.inner_proposed == 0 => (None, None),
+            Method::Drag | Method::DragFramed | Method::Auto => {
+                (Some(1.0 - chain.totals.inner_acceptance()), None)
+            }
         };
         Self {
             outer: 1.0 - chain.totals.outer_acceptance(),
@@ -42,14 +46,11 @@ impl Part {
 
 /// The row of a table from all its chains.
 pub fn row(plan: &RowPlan, parts: &[Part]) -> Row {
-    let known = plan.known;
     let memories: Vec<&Memory> = parts.iter().map(|part| &part.memory).collect();
     let mut autocorrelations = memory::autocorrelations(&memories);
     autocorrelations.truncate(LAST_LAG + 1);
     Row {
-        test: known.test,
-        method: known.method,
-        n: known.n,
+        spec: plan.spec,
         outer_rejection: Estimate::of_mean(&parts.iter().map(|p| p.outer).collect::<Vec<_>>()),
         inner_rejection: mean_if_any(parts, |part| part.inner),
         z_rejection: mean_if_any(parts, |part| part.z),

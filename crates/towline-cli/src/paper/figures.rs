@@ -2,6 +2,8 @@
 
 mod autocorrelation;
 pub mod canvas;
+mod frames;
+mod png;
 mod sample;
 pub mod style;
 mod typeset;
@@ -21,6 +23,12 @@ pub fn autocorrelations(test: u8, rows: &[Row], dir: &Path) -> Result<Vec<PathBu
     let figure = test + 1;
     let scene = autocorrelation::Autocorrelations { test, rows };
     canvas::save(&scene, dir, &format!("figure{figure}"))
+}
+
+/// Autocorrelation time against fast evaluations per slow one, plain drags and framed ones, both tests. Returns the
+/// files written into `dir`.
+pub fn frames(rows: &[Row], dir: &Path) -> Result<Vec<PathBuf>> {
+    canvas::save(&frames::Frames { rows }, dir, "frames")
 }
 
 #[cfg(test)]
@@ -100,10 +108,29 @@ mod tests {
     }
 
     #[test]
+    fn frames_are_drawn_for_both_tests_with_every_n() {
+        let dir = folder("frames");
+        let rows = [fixture::rows(), fixture::frames()].concat();
+        let files = frames(&rows, &dir).unwrap();
+        assert_eq!(files, [dir.join("frames.svg"), dir.join("frames.png")]);
+        let svg = fs::read_to_string(&files[0]).unwrap();
+        assert_well_formed(&svg);
+        // Text stands on a line of its own in plotters' SVG.
+        let count = |words: &str| svg.lines().filter(|line| *line == words).count();
+        for n in [2, 5, 10, 20, 50, 100, 200, 500, 1000] {
+            assert_eq!(count(&format!("n = {n}")), 2, "n = {n}");
+        }
+        assert_eq!(count("n = 1: y never moves"), 2);
+        assert!(fs::read(&files[1]).unwrap().len() > 20_000);
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
     fn a_figure_without_its_rows_or_points_is_still_drawn() {
         let dir = folder("empty");
         assert_eq!(autocorrelations(1, &[], &dir).unwrap().len(), 2);
         assert_eq!(sample(&[], &dir).unwrap().len(), 2);
+        assert_eq!(frames(&[], &dir).unwrap().len(), 2);
         fs::remove_dir_all(dir).unwrap();
     }
 }

@@ -2,6 +2,7 @@
 
 use super::published::{LAGS, Published, TABLE, rate};
 use super::result::{Estimate, Row};
+use super::spec::{Method, Spec};
 
 /// One row for each of the paper's, a standard error or so away from the precise values.
 pub fn rows() -> Vec<Row> {
@@ -10,6 +11,31 @@ pub fn rows() -> Vec<Row> {
         .enumerate()
         .map(|(i, known)| row(known, (i as f64).sin()))
         .collect()
+}
+
+/// The rows of `--frames`, made up: framed drags and warm-up's choice near the ideal, plain ones far above it.
+pub fn frames() -> Vec<Row> {
+    let of_spec = |spec: Spec| {
+        let n = spec.n.unwrap_or(1);
+        let (time, per) = match spec.method {
+            Method::Drag => (1200.0 / n as f64 + 5.0, 2 * n as u64 - 1),
+            Method::DragFramed => (5.04, 10 + 2 * n as u64),
+            _ => (1.3, 30),
+        };
+        // A plain drag of one interval never changes y.
+        let se = if spec.method == Method::Drag && n == 1 {
+            f64::NAN
+        } else {
+            0.01 * time
+        };
+        Row {
+            spec,
+            act: Estimate { value: time, se },
+            fast_evals: 1_000_000 * per,
+            ..row(&TABLE[0], 0.0)
+        }
+    };
+    super::frames::specs().into_iter().map(of_spec).collect()
 }
 
 /// A sample that looks like the first test distribution.
@@ -40,11 +66,9 @@ fn row(known: &Published, shift: f64) -> Row {
         se: precise.se,
     };
     let precise = &known.reference;
-    let n = known.n.unwrap_or(1) as u64;
+    let n = known.spec.n.unwrap_or(1) as u64;
     Row {
-        test: known.test,
-        method: known.method,
-        n: known.n,
+        spec: known.spec,
         outer_rejection: near(rate(precise.outer_rejection)),
         inner_rejection: precise.inner_rejection.map(|r| near(rate(r))),
         z_rejection: precise.z_rejection.map(|r| near(rate(r))),

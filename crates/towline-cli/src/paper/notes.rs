@@ -1,14 +1,15 @@
 //! What the tables show, said in words computed from the rows.
 
 use super::format;
-use super::result::{AGREEMENT_LIMIT, Comparison, Row, Verdict};
+use super::result::{AGREEMENT_LIMIT, Comparison, Estimate, Row, Verdict};
+use super::spec::Method;
 
 /// A paper's time counts as off when it lies further than this many of our standard errors away.
 const OFF: f64 = 2.0;
 
-/// How the paper's times compare, then whether every row agrees with the precise values.
+/// How the paper's times compare, what frames add if they were run, then whether every row agrees with the precise values.
 pub fn render(rows: &[Row]) -> String {
-    paper_times(rows) + &agreement(rows)
+    paper_times(rows) + &frames(rows) + &agreement(rows)
 }
 
 /// Nothing, where no time that the paper gives has a standard error here.
@@ -48,6 +49,48 @@ fn difference(row: &Row, paper: f64) -> String {
         format::score(Some(100.0 * (paper / ours.value - 1.0))),
         format::score(Some((paper - ours.value) / ours.se)),
     )
+}
+
+/// What the rows of `--frames` show; nothing without them.
+fn frames(rows: &[Row]) -> String {
+    let mut lines = Vec::new();
+    for test in [1, 2] {
+        let find = |method, n| rows.iter().find(|row| row.spec.is(test, method, n));
+        let (Some(framed), Some(ideal)) = (
+            find(Method::DragFramed, Some(1)),
+            find(Method::Marginal, None),
+        ) else {
+            continue;
+        };
+        lines.push(format!(
+            "Test {test}: framed with n = 1, time {} at {:.1} fast per slow;",
+            format::estimate(framed.act),
+            framed.fast_per_slow(),
+        ));
+        lines.push(format!(
+            "  ideal (marginal) {}",
+            format::estimate(ideal.act)
+        ));
+        if let Some(auto) = find(Method::Auto, None) {
+            let scale = auto.slow_evals as f64 / auto.iterations as f64;
+            let spent = Estimate {
+                value: auto.act.value * scale,
+                se: auto.act.se * scale,
+            };
+            lines.push(format!(
+                "  auto: {} slow evaluations per effective draw, {:.1} fast per slow",
+                format::estimate(spent),
+                auto.fast_per_slow(),
+            ));
+        }
+    }
+    if !lines.is_empty() {
+        lines.push(
+            "A plain drag with n = 1 never changes y: its x has no autocorrelation time.\n"
+                .to_owned(),
+        );
+    }
+    lines.join("\n")
 }
 
 fn agreement(rows: &[Row]) -> String {
@@ -98,6 +141,19 @@ mod tests {
         assert!(text.contains("test 2 joint: paper 205"), "{text}");
         assert!(text.contains("test 1 single: paper 230"), "{text}");
         assert!(!text.contains("test 1 marginal"), "{text}");
+    }
+
+    #[test]
+    fn frames_stand_beside_the_ideal_where_they_were_run() {
+        assert!(!render(&fixture::rows()).contains("framed"));
+        let text = render(&[fixture::rows(), fixture::frames()].concat());
+        for words in [
+            "Test 2: framed with n = 1, time 5.04 ± 0.05 at 12.0 fast per slow",
+            "auto: 1.300 ± 0.013 slow evaluations per effective draw, 30.0 fast per slow",
+            "Every row agrees",
+        ] {
+            assert!(text.contains(words), "{words} not in {text}");
+        }
     }
 
     #[test]

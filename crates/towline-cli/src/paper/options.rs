@@ -30,6 +30,10 @@ pub struct Options {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub iterations: Option<u64>,
 
+    /// Also run drags in the Laplace frame and warm-up's own choice, which are not in the paper
+    #[arg(long)]
+    pub frames: bool,
+
     /// Threads to use [default: one for each core]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub threads: Option<usize>,
@@ -46,11 +50,14 @@ Runs the paper's two test distributions with its six methods each, and writes
   figure1  a sample of the first test distribution
   figure2  autocorrelations of x for the six methods, first test distribution
   figure3  the same for the second
+and, with --frames,
+  frames   autocorrelation time against fast evaluations per slow one, plain and framed
 as SVG and PNG; prints rejection rates and autocorrelation times with their standard
 errors, beside the paper's values and precise ones from an independent program.";
 
 const EXAMPLE: &str = "\
 Examples:
   towline paper                            half a minute on two cores; figures in ./paper
+  towline paper --frames                   moving frames beside the paper's methods
   towline paper --iterations 20000         a rough look in a second
   towline paper --json paper.json --quiet  every number for another program";

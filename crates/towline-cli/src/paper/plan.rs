@@ -1,8 +1,9 @@
 //! What a run of `towline paper` will do, decided and checked before anything runs.
 
+use super::frames;
 use super::options::Options;
-use super::published::{Published, TABLE};
-use super::result::Method;
+use super::published::TABLE;
+use super::spec::{Method, Spec};
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -19,6 +20,12 @@ const FEWEST_CHAINS: u64 = 32;
 /// Chains are not made shorter than this in order to have more of them.
 const SHORT_CHAIN: u64 = 1000;
 
+/// Where every chain warms up, which takes longer than its draws, there are fewer, and their standard errors rougher.
+const WARMED_CHAINS: (u64, u64) = (8, 32);
+
+/// Chains that warm up together, as many as a run has by default.
+const CHAINS_TOGETHER: u64 = 4;
+
 /// The validated plan.
 #[derive(Debug)]
 pub struct Plan {
@@ -32,7 +39,9 @@ pub struct Plan {
     pub threads: usize,
     /// Whether to keep silent about progress.
     pub quiet: bool,
-    /// The rows, in the order of the paper's figures.
+    /// Whether frames are put beside the paper's methods.
+    pub frames: bool,
+    /// The rows, in the order of the paper's figures; those of frames after them.
     pub rows: Vec<RowPlan>,
 }
 
@@ -40,7 +49,7 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug)]
 pub struct RowPlan {
     /// The row: its test, method and settings.
-    pub known: &'static Published,
+    pub spec: Spec,
     /// The number of independent chains.
     pub chains: u64,
     /// Iterations of each chain.
@@ -62,6 +71,7 @@ impl Plan {
             iterations,
             threads,
             quiet,
+            frames,
         } = options;
         if iterations == Some(0) {
             bail!("--iterations 0 would measure nothing: ask for at least 1, better 10000");
@@ -82,9 +92,16 @@ impl Plan {
         if let Some(file) = &json {
             check_file(file, &out)?;
         }
-        let rows = TABLE.iter().zip(0..).map(|(known, index)| {
-            let iterations = iterations.unwrap_or_else(|| default_iterations(known));
-            RowPlan::new(known, iterations, index * MOST_CHAINS)
+        let paper = TABLE.iter().zip(0..).map(|(known, index)| {
+            let iterations = iterations.unwrap_or_else(|| default_iterations(&known.spec));
+            RowPlan::new(known.spec, iterations, index * MOST_CHAINS)
+        });
+        // After the spare stream, so that the paper's rows and figures are the same with and without them.
+        let added = if frames { frames::specs() } else { Vec::new() };
+        let added = added.into_iter().zip(TABLE.len() as u64 + 1..);
+        let added = added.map(|(spec, index)| {
+            let iterations = iterations.unwrap_or_else(|| frames::iterations(&spec));
+            RowPlan::new(spec, iterations, index * MOST_CHAINS)
         });
         Ok(Self {
             out,
@@ -93,24 +110,37 @@ impl Plan {
             threads: threads
                 .unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)),
             quiet,
-            rows: rows.collect(),
+            frames,
+            rows: paper.chain(added).collect(),
         })
     }
 
     /// A random stream that no chain uses.
     pub fn spare_stream(&self) -> u64 {
-        self.rows.len() as u64 * MOST_CHAINS
+        TABLE.len() as u64 * MOST_CHAINS
     }
 }
 
 impl RowPlan {
-    fn new(known: &'static Published, iterations: u64, first_stream: u64) -> Self {
-        let chains = (iterations / SHORT_CHAIN).clamp(FEWEST_CHAINS, MOST_CHAINS);
+    fn new(spec: Spec, iterations: u64, first_stream: u64) -> Self {
+        let (fewest, most) = match spec.method {
+            Method::Auto => WARMED_CHAINS,
+            _ => (FEWEST_CHAINS, MOST_CHAINS),
+        };
+        let chains = (iterations / SHORT_CHAIN).clamp(fewest, most);
         Self {
-            known,
+            spec,
             chains,
             length: iterations.div_ceil(chains),
             first_stream,
+        }
+    }
+
+    /// How many chains warm up together; one where nothing is learned.
+    pub fn team(&self) -> u64 {
+        match self.spec.method {
+            Method::Auto => CHAINS_TOGETHER,
+            _ => 1,
         }
     }
 
@@ -121,8 +151,12 @@ impl RowPlan {
 
     /// Roughly what an iteration costs, in nanoseconds: the progress bar's unit.
     pub fn cost(&self) -> u64 {
-        let inner = if self.known.test == 1 { 13 } else { 19 };
-        100 + inner * self.known.n.unwrap_or(0) as u64
+        let inner = if self.spec.test == 1 { 13 } else { 19 };
+        let outer = match self.spec.method {
+            Method::DragFramed | Method::Auto => 4000,
+            _ => 100,
+        };
+        outer + inner * self.spec.n.unwrap_or(0) as u64
     }
 }
 
@@ -133,8 +167,8 @@ impl RowPlan {
 /// updates come out at 1 to 10 per cent: beyond |x| = 3 or so y is far narrower than its proposals,
 /// and a chain that gets there stays long. It can happen in a drag too (in 2 of the 24 drag rows of
 /// four seeds), and then that row's error bar is several times wider.
-fn default_iterations(known: &Published) -> u64 {
-    let length = match (known.test, known.method, known.n) {
+fn default_iterations(spec: &Spec) -> u64 {
+    let length = match (spec.test, spec.method, spec.n) {
         (_, Method::Marginal, _) => 1 << 17, // Costs next to nothing.
         (_, Method::Single, _) => 1 << 19,
         (1, Method::Joint, _) => 1 << 18,
@@ -142,7 +176,7 @@ fn default_iterations(known: &Published) -> u64 {
         (1, Method::Drag, Some(20)) => 3 << 15,
         (_, Method::Drag, Some(20)) => 1 << 17,
         (_, Method::Drag, Some(100)) => 1 << 15,
-        (_, Method::Drag, _) => 3 << 12,
+        _ => 3 << 12,
     };
     MOST_CHAINS * length
 }
@@ -168,6 +202,7 @@ fn check_file(file: &Path, out: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::published::find;
     use super::*;
 
     fn options() -> Options {
@@ -178,24 +213,31 @@ mod tests {
             iterations: None,
             threads: None,
             quiet: true,
+            frames: false,
         }
     }
 
     #[test]
     fn no_two_chains_share_a_stream() {
-        let plan = Plan::new(options()).unwrap();
-        let mut last = plan.spare_stream();
-        for row in plan.rows.iter().rev() {
-            assert!(row.first_stream + row.chains <= last);
-            last = row.first_stream;
-        }
+        let frames = Options {
+            frames: true,
+            ..options()
+        };
+        let plan = Plan::new(frames).unwrap();
+        let mut used = vec![plan.spare_stream()];
+        let streams = |row: &RowPlan| row.first_stream..row.first_stream + row.chains;
+        used.extend(plan.rows.iter().flat_map(streams));
+        let count = used.len();
+        used.sort_unstable();
+        used.dedup();
+        assert_eq!(used.len(), count);
     }
 
     #[test]
     fn every_default_chain_is_a_thousand_autocorrelation_times_long() {
         for row in Plan::new(options()).unwrap().rows {
-            let time = row.known.reference.act.value;
-            assert!(row.length as f64 >= 1000.0 * time, "{:?}", row.known);
+            let time = find(&row.spec).unwrap().reference.act.value;
+            assert!(row.length as f64 >= 1000.0 * time, "{:?}", row.spec);
         }
     }
 
@@ -207,7 +249,7 @@ mod tests {
             (32_000, 32_000),
             (1_000_000, 1_000_000),
         ] {
-            let row = RowPlan::new(&TABLE[0], asked, 0);
+            let row = RowPlan::new(TABLE[0].spec, asked, 0);
             assert_eq!(row.iterations(), done);
         }
     }

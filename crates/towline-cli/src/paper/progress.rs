@@ -38,7 +38,7 @@ impl Progress {
 
     /// A row has begun.
     pub fn begin(&self, row: &RowPlan) {
-        self.bar.set_message(row.known.label());
+        self.bar.set_message(row.spec.label());
     }
 
     /// So many more iterations of a row are done.
@@ -49,7 +49,7 @@ impl Progress {
     /// A row is finished.
     pub fn end(&self, row: &RowPlan) {
         if self.lines {
-            let (label, count) = (row.known.label(), row.iterations());
+            let (label, count) = (row.spec.label(), row.iterations());
             self.say(&format!("test {label}: {count} iterations"));
         }
     }

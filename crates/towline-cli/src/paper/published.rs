@@ -1,6 +1,7 @@
 //! What is known about each row beforehand: the paper's settings and values, and the precise values.
 
-use super::result::{self, Estimate, Method};
+use super::result::Estimate;
+use super::spec::{Method, Spec};
 
 /// The lags at which precise autocorrelations are known.
 pub const LAGS: [usize; 5] = [1, 5, 10, 20, 30];
@@ -37,37 +38,12 @@ pub struct Reference {
 /// One row of the paper's tests.
 #[derive(Debug)]
 pub struct Published {
-    /// The test distribution, 1 or 2.
-    pub test: u8,
-    /// The method.
-    pub method: Method,
-    /// The number of drag intervals.
-    pub n: Option<usize>,
-    /// Standard deviation of the proposals for x.
-    pub slow_sd: f64,
-    /// Standard deviation of the proposals for each fast variable.
-    pub fast_sd: Option<f64>,
+    /// Its test, method and settings.
+    pub spec: Spec,
     /// What the paper says.
     pub paper: Paper,
     /// The precise values.
     pub reference: Reference,
-}
-
-impl Published {
-    /// Test, method and number of intervals, as in "1 drag 500".
-    pub fn label(&self) -> String {
-        result::label(self.test, self.method, self.n)
-    }
-
-    /// The proposal standard deviations in words.
-    pub fn proposal_sd(&self) -> String {
-        let fast = if self.test == 1 { "y" } else { "y,z" };
-        match self.fast_sd {
-            None => format!("x {:?}", self.slow_sd),
-            Some(sd) if sd == self.slow_sd => format!("x,{fast} {sd:?}"),
-            Some(sd) => format!("x {:?}; {fast} {sd:?}", self.slow_sd),
-        }
-    }
 }
 
 /// A precise rejection rate with its standard error.
@@ -76,10 +52,10 @@ pub fn rate(value: f64) -> Estimate {
 }
 
 /// What is known about a row, if it is one of the paper's.
-pub fn find(test: u8, method: Method, n: Option<usize>) -> Option<&'static Published> {
+pub fn find(spec: &Spec) -> Option<&'static Published> {
     TABLE
         .iter()
-        .find(|row| row.test == test && row.method == method && row.n == n)
+        .find(|row| row.spec.is(spec.test, spec.method, spec.n))
 }
 
 const fn paper(outer: Option<f64>, inner: Option<f64>, act: Option<f64>) -> Paper {
@@ -116,11 +92,13 @@ const fn row(
     reference: Reference,
 ) -> Published {
     Published {
-        test,
-        method,
-        n,
-        slow_sd,
-        fast_sd,
+        spec: Spec {
+            test,
+            method,
+            n,
+            slow_sd: Some(slow_sd),
+            fast_sd,
+        },
         paper,
         reference,
     }
@@ -189,15 +167,18 @@ mod tests {
     #[test]
     fn every_row_is_found_once() {
         for row in &TABLE {
-            let found = find(row.test, row.method, row.n).unwrap();
-            assert!(std::ptr::eq(found, row));
+            assert!(std::ptr::eq(find(&row.spec).unwrap(), row));
         }
-        assert!(find(1, Method::Drag, Some(7)).is_none());
+        let unknown = Spec {
+            n: Some(7),
+            ..TABLE[3].spec
+        };
+        assert!(find(&unknown).is_none());
     }
 
     #[test]
     fn four_standard_errors_cover_the_tenth_allowed_to_single_rows() {
-        for row in TABLE.iter().filter(|row| row.method == Method::Single) {
+        for row in TABLE.iter().filter(|row| row.spec.method == Method::Single) {
             let act = row.reference.act;
             assert!(AGREEMENT_LIMIT * act.se > 0.1 * act.value);
         }

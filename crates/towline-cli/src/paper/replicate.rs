@@ -1,13 +1,16 @@
 //! One chain of one row, and what is kept of it.
 
+use super::frames;
 use super::plan::RowPlan;
-use super::published::Published;
-use super::result::Method;
+use super::spec::{Method, Spec};
 use crate::builtin::{Neal1, Neal2, NealMarginal, draw_x, draw_y, draw_z};
+use anyhow::anyhow;
 use std::ops::ControlFlow;
+use std::thread;
+use towline::run::Together;
 use towline::{
-    Chain, Drag, Draw, Error, Factor, FastMove, Info, Joint, Kernel, RandomWalk, Rng, Single,
-    SlowProposal, Target,
+    Chain, Drag, Draw, Error, Factor, FastMove, Info, Joint, Kernel, Model, RandomWalk, Rng,
+    Single, SlowProposal, Target,
 };
 
 /// Iterations between two reports of progress: some milliseconds of work.
@@ -29,41 +32,91 @@ pub struct Replicate {
 /// # Errors
 /// What the engine refuses.
 pub fn run(row: &RowPlan, mut rng: Rng, progress: impl Fn(u64)) -> Result<Replicate, Error> {
-    let known = row.known;
-    let x = draw_x(&mut rng);
-    let y = draw_y(x, &mut rng);
-    let z = draw_z(y, &mut rng);
-    let kernel = kernel(known)?;
-    match (known.method, known.test) {
-        (Method::Marginal, _) => follow(
-            Chain::new(NealMarginal, kernel, &[x], &[], rng)?,
+    let (x, y) = exact_draw(&mut rng);
+    let kernel = kernel(&row.spec)?;
+    let marginal = row.spec.method == Method::Marginal;
+    match row.spec.test {
+        _ if marginal => follow(
+            Chain::new(NealMarginal, kernel, &x, &[], rng)?,
             row,
             progress,
         ),
-        (_, 1) => follow(Chain::new(Neal1, kernel, &[x], &[y], rng)?, row, progress),
-        _ => follow(
-            Chain::new(Neal2, kernel, &[x], &[y, z], rng)?,
-            row,
-            progress,
-        ),
+        1 => follow(Chain::new(Neal1, kernel, &x, &y[..1], rng)?, row, progress),
+        _ => follow(Chain::new(Neal2, kernel, &x, &y, rng)?, row, progress),
     }
 }
 
-/// The kernel of a row, with the paper's settings.
-fn kernel(known: &Published) -> Result<Kernel, Error> {
-    let slow = known.slow_sd;
-    let fast = vec![known.fast_sd.unwrap_or_default(); known.test.into()];
-    Ok(match known.method {
+/// Runs chains that warm up together, as those of `towline run` do, one at a time on this thread's account. After
+/// it, each begins at an exact draw: what warm-up spent and where it ended count for nothing.
+///
+/// # Errors
+/// What the engine refuses.
+pub fn run_together(
+    row: &RowPlan,
+    rngs: Vec<Rng>,
+    progress: impl Fn(u64) + Sync,
+) -> anyhow::Result<Vec<Replicate>> {
+    match row.spec.test {
+        1 => warmed(&Neal1, row, rngs, &progress),
+        _ => warmed(&Neal2, row, rngs, &progress),
+    }
+}
+
+fn warmed<T: Model + Sync>(
+    model: &T,
+    row: &RowPlan,
+    rngs: Vec<Rng>,
+    progress: &(impl Fn(u64) + Sync),
+) -> anyhow::Result<Vec<Replicate>> {
+    let together = Together::new(rngs.len(), 1);
+    let one = |k: usize, mut rng: Rng| {
+        together.member(k).begin(|member| {
+            let (x, y) = model.start(&mut rng).map_err(|why| anyhow!("{why}"))?;
+            let warm = frames::warmup().run_pooled(model, &x, &y, &mut rng, member);
+            let warm = warm.inspect_err(|error| member.leave(&error.to_string()))?;
+            let (x, y) = exact_draw(&mut rng);
+            let y = &y[..row.spec.test.into()];
+            let chain = Chain::new(model, warm.tuning.kernel()?, &x, y, rng)?;
+            Ok(follow(chain, row, progress)?)
+        })
+    };
+    thread::scope(|scope| {
+        let one = &one;
+        let begin = |(k, rng)| scope.spawn(move || one(k, rng));
+        let chains: Vec<_> = rngs.into_iter().enumerate().map(begin).collect();
+        let join = |chain: thread::ScopedJoinHandle<'_, _>| {
+            chain
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        chains.into_iter().map(join).collect()
+    })
+}
+
+/// x, and the fast variables of the second test; those of the first are the first of them.
+fn exact_draw(rng: &mut Rng) -> ([f64; 1], [f64; 2]) {
+    let x = draw_x(rng);
+    let y = draw_y(x, rng);
+    ([x], [y, draw_z(y, rng)])
+}
+
+/// The kernel of a row whose settings are given.
+fn kernel(spec: &Spec) -> Result<Kernel, Error> {
+    let slow = spec.slow_sd.unwrap_or_default();
+    let fast = vec![spec.fast_sd.unwrap_or_default(); spec.test.into()];
+    let n = spec.n.unwrap_or_default();
+    Ok(match spec.method {
         Method::Joint => {
             let sds = [&[slow], &fast[..]].concat();
             Joint::new(Factor::diagonal(&sds, "the joint proposal's covariance")?).into()
         }
         Method::Single => Single::new(vec![slow], fast).into(),
         Method::Marginal => Kernel::metropolis(SlowProposal::random_walk(&[slow])?),
-        Method::Drag => {
+        Method::DragFramed => frames::drag(n, slow, &fast)?,
+        Method::Drag | Method::Auto => {
             let inner = RandomWalk::new(Factor::diagonal(&fast, "the inner moves' covariance")?);
             Drag::new(
-                known.n.unwrap_or_default(),
+                n,
                 SlowProposal::random_walk(&[slow])?,
                 FastMove::RandomWalk(inner),
             )?

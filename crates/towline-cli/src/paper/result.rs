@@ -1,6 +1,7 @@
 //! What one row of the reproduction holds, and its JSON.
 
 use super::published::{self, Published};
+use super::spec::Spec;
 use serde_json::{Value, json};
 
 /// Two values agree when they differ by at most this many combined standard errors.
@@ -8,31 +9,6 @@ use serde_json::{Value, json};
 /// Some thirty values are compared in a run: at 4 the chance that sound code fails one of them is
 /// about 0.2 %, at 3 it would be 9 %.
 pub const AGREEMENT_LIMIT: f64 = 4.0;
-
-/// One of the paper's sampling methods.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// All variables proposed at once.
-    Joint,
-    /// One variable after the other.
-    Single,
-    /// Metropolis on the marginal of x: the ideal that dragging approaches.
-    Marginal,
-    /// x proposed, the fast variables dragged along.
-    Drag,
-}
-
-impl Method {
-    /// The name used in the table and in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Method::Joint => "joint",
-            Method::Single => "single",
-            Method::Marginal => "marginal",
-            Method::Drag => "drag",
-        }
-    }
-}
 
 /// A Monte Carlo estimate with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,12 +57,8 @@ impl Estimate {
 /// What one method gave on one test distribution. Rates are fractions.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The test distribution, 1 or 2.
-    pub test: u8,
-    /// The method.
-    pub method: Method,
-    /// The number of drag intervals, for `Drag` only.
-    pub n: Option<usize>,
+    /// The test, the method and its settings.
+    pub spec: Spec,
     /// Rejection rate of the updates that change x.
     pub outer_rejection: Estimate,
     /// Rejection rate of the inner moves of a drag, or of the update of y alone.
@@ -145,24 +117,15 @@ impl Comparison {
     }
 }
 
-/// Test, method and number of intervals, as in "1 drag 500".
-pub fn label(test: u8, method: Method, n: Option<usize>) -> String {
-    let method = method.name();
-    match n {
-        Some(n) => format!("{test} {method} {n}"),
-        None => format!("{test} {method}"),
-    }
-}
-
 impl Row {
     /// Test, method and number of intervals, as in "1 drag 500".
     pub fn label(&self) -> String {
-        label(self.test, self.method, self.n)
+        self.spec.label()
     }
 
     /// What is known about this row from elsewhere.
     pub fn published(&self) -> Option<&'static Published> {
-        published::find(self.test, self.method, self.n)
+        published::find(&self.spec)
     }
 
     /// The outer rejection rate beside the known values.
@@ -253,10 +216,11 @@ fn row_json(row: &Row) -> Value {
     let known = row.published();
     let z = |comparison: Option<Comparison>| comparison.and_then(|c| c.z());
     json!({
-        "test": row.test,
-        "method": row.method.name(),
-        "n": row.n,
-        "proposal_sd": known.map(|k| json!({ "slow": k.slow_sd, "fast": k.fast_sd })),
+        "test": row.spec.test,
+        "method": row.spec.method.name(),
+        "frame": row.spec.frame(),
+        "n": row.spec.n,
+        "proposal_sd": row.spec.slow_sd.map(|sd| json!({ "slow": sd, "fast": row.spec.fast_sd })),
         "outer_rejection": row.outer_rejection.value,
         "outer_rejection_se": row.outer_rejection.se,
         "inner_rejection": row.inner_rejection.map(|e| e.value),
@@ -326,6 +290,7 @@ mod tests {
                 "agrees",
                 "autocorrelations",
                 "fast_evals",
+                "frame",
                 "inner_rejection",
                 "inner_rejection_se",
                 "iterations",
@@ -379,7 +344,7 @@ mod tests {
     #[test]
     fn json_of_an_unknown_row_has_no_reference() {
         let mut row = fixture::rows().remove(3);
-        row.n = Some(37);
+        row.spec.n = Some(37);
         let json = to_json(&[row]);
         assert!(json["rows"][0]["reference"].is_null());
         assert!(json["rows"][0]["paper"]["outer_rejection"].is_null());

@@ -22,7 +22,7 @@ pub fn rows(plan: &Plan) -> Result<Vec<Row>> {
         .map(|row| {
             progress.begin(row);
             let done = run_row(plan, row, &progress)
-                .with_context(|| format!("test {} failed", row.known.label()))?;
+                .with_context(|| format!("test {} failed", row.spec.label()))?;
             progress.end(row);
             Ok(done)
         })
@@ -32,12 +32,23 @@ pub fn rows(plan: &Plan) -> Result<Vec<Row>> {
 }
 
 fn run_row(plan: &Plan, row: &RowPlan, progress: &Progress) -> Result<Row> {
-    let parts = parallel::map(row.chains as usize, plan.threads, |k| {
-        // Each chain has its own stream, whichever thread it runs on.
-        let rng = Rng::stream(plan.seed, row.first_stream + k as u64);
-        let chain = replicate::run(row, rng, |steps| progress.advance(row, steps))?;
-        Ok(Part::new(row.known, &chain))
+    // Each chain has its own stream, whichever thread it runs on.
+    let rng = |k: u64| Rng::stream(plan.seed, row.first_stream + k);
+    let advance = |steps| progress.advance(row, steps);
+    let team = row.team();
+    let teams = row.chains.div_ceil(team) as usize;
+    let parts = parallel::map(teams, plan.threads, |k| {
+        let first = k as u64 * team;
+        let chains = if team == 1 {
+            vec![replicate::run(row, rng(first), advance)?]
+        } else {
+            let members = first..row.chains.min(first + team);
+            replicate::run_together(row, members.map(rng).collect(), advance)?
+        };
+        let part = |chain: &_| Part::new(&row.spec, chain);
+        Ok(chains.iter().map(part).collect::<Vec<_>>())
     })?;
+    let parts: Vec<Part> = parts.into_iter().flatten().collect();
     Ok(estimate::row(row, &parts))
 }
 

@@ -17,20 +17,47 @@ const STYLE: TableStyle = TableStyle::new()
 
 /// Both tables and what they show, ready to print. At most 80 columns wide, less if the terminal is.
 pub fn render(rows: &[Row]) -> String {
+    let (published, added): (Vec<&Row>, Vec<&Row>) =
+        rows.iter().partition(|row| row.published().is_some());
     format!(
         "Rejection rates in per cent, by test and method; column z is the standard score\n\
          against the precise value. Outer: updates of x; inner: of the fast variables\n\
          (single, test 2: of y, and below it of the variable z).\n\
          {}\n\n\
          Autocorrelation times of x, 1 + 2 Σ ρ_k, in iterations\n\
-         {}\n\n{}",
-        rejections(rows),
-        times(rows),
+         {}\n\n{}{}",
+        rejections(&published),
+        times(&published),
+        frames(&added),
         notes::render(rows)
     )
 }
 
-fn rejections(rows: &[Row]) -> String {
+/// What is not in the paper; nothing without it.
+fn frames(rows: &[&Row]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let header = ["method", "proposal sd", "outer, %", "time", "fast/slow"];
+    let mut table = table(&header, 2);
+    for row in rows {
+        table.add_row(vec![
+            row.label(),
+            row.spec.proposal_sd(),
+            format::percentage(row.outer_rejection),
+            format::estimate(row.act),
+            ratio(row.fast_per_slow()),
+        ]);
+    }
+    format!(
+        "Not in the paper: drags of other lengths, drags in the Laplace frame, and\n\
+         everything chosen by warm-up (auto; its own evaluations are not counted)\n\
+         {}\n\n",
+        trimmed(&table)
+    )
+}
+
+fn rejections(rows: &[&Row]) -> String {
     let header = [
         "method", "outer", "paper", "precise", "z", "inner", "paper", "precise", "z",
     ];
@@ -45,7 +72,7 @@ fn rejections(rows: &[Row]) -> String {
     trimmed(&table)
 }
 
-fn times(rows: &[Row]) -> String {
+fn times(rows: &[&Row]) -> String {
     let header = [
         "method",
         "proposal sd",
@@ -58,10 +85,9 @@ fn times(rows: &[Row]) -> String {
     let mut table = table(&header, 2);
     for row in rows {
         let act = row.act();
-        let known = row.published();
         table.add_row(vec![
             row.label(),
-            known.map_or(format::NONE.to_owned(), |k| k.proposal_sd()),
+            row.spec.proposal_sd(),
             format::estimate(act.ours),
             act.paper.map_or(format::NONE.to_owned(), |p| p.to_string()),
             act.precise
@@ -164,8 +190,21 @@ mod tests {
     }
 
     #[test]
+    fn frames_have_a_table_of_their_own() {
+        assert!(!render(&fixture::rows()).contains("drag-framed"));
+        let text = render(&[fixture::rows(), fixture::frames()].concat());
+        let framed = line(&text, "2 drag-framed 1", 0);
+        for value in ["x 1.0; frame 1.7", "5.04 ± 0.05", "12"] {
+            assert!(framed.contains(value), "{value} not in {framed}");
+        }
+        assert!(line(&text, "1 auto", 0).contains("chosen"));
+        assert!(line(&text, "1 drag 1 ", 0).contains('?'), "{text}");
+    }
+
+    #[test]
     fn no_line_is_wider_than_a_terminal() {
-        for line in render(&fixture::rows()).lines() {
+        let rows = [fixture::rows(), fixture::frames()].concat();
+        for line in render(&rows).lines() {
             assert!(line.chars().count() <= 80, "{line}");
         }
     }

@@ -5,6 +5,7 @@ use super::terms::{Term, Terms};
 use super::variable::Variable;
 use crate::error::Error;
 use crate::table::Table;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 
 /// What is multiplied into a column: one of the columns that a variable becomes.
@@ -47,10 +48,9 @@ impl Matrix {
         };
         let mut known: HashMap<String, usize> = HashMap::new();
         for node in terms.terms.iter().flat_map(|term| &term.variables) {
-            let name = node.to_string();
-            if !known.contains_key(&name) {
+            if let Entry::Vacant(place) = known.entry(node.to_string()) {
+                place.insert(matrix.variables.len());
                 matrix.variables.push(Variable::compile(node, context)?);
-                known.insert(name, matrix.variables.len() - 1);
             }
         }
         if terms.intercept {
@@ -170,11 +170,8 @@ impl Matrix {
         let mut made: HashMap<(usize, bool), Vec<Vec<f64>>> = HashMap::new();
         for piece in self.columns.iter().flat_map(|column| &column.pieces) {
             let key = (piece.variable, piece.full);
-            if !made.contains_key(&key) {
-                made.insert(
-                    key,
-                    self.variables[piece.variable].columns(table, piece.full)?,
-                );
+            if let Entry::Vacant(place) = made.entry(key) {
+                place.insert(self.variables[piece.variable].columns(table, piece.full)?);
             }
         }
         let mut columns = Vec::with_capacity(self.columns.len());

@@ -39,12 +39,14 @@ impl Variable {
             let factor = Factor::compile(std::slice::from_ref(node), context)?;
             Ok(Self::Factor(factor, Made::of(node, context)?.contrast))
         };
+        if let Kind::Name(name) = &node.kind
+            && context.table.has(name)
+            && !context.standardise.contains(name)
+            && (context.levels.contains_key(name) || !context.table.is_numeric(name)?)
+        {
+            return factor();
+        }
         match &node.kind {
-            Kind::Name(name) if context.table.has(name) && !context.standardise.contains(name) => {
-                if context.levels.contains_key(name) || !context.table.is_numeric(name)? {
-                    return factor();
-                }
-            }
             _ if makes_factor(node) => return factor(),
             Kind::Call(name, arguments) if BASES.contains(&name.as_str()) => {
                 return basis(name, arguments, node, context);

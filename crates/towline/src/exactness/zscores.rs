@@ -137,10 +137,6 @@ fn moves(fast: usize) -> Vec<(&'static str, FastMove)> {
             "mixture",
             FastMove::Mixture(vec![(1.0, slice()), (2.0, coordinate())]),
         ),
-        (
-            "palindrome",
-            FastMove::Palindrome(vec![coordinate(), walk(&vec![0.3; fast])]),
-        ),
     ]
 }
 

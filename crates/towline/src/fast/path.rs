@@ -4,7 +4,7 @@ use super::density::{FastDensity, Way};
 use super::ends::Ends;
 use super::ledger::Spent;
 use super::nested::refine::Kept;
-use super::step::{Coordinates, Move, Point, Tally, Work};
+use super::step::{Move, Point, Storage, Tally, Work};
 use crate::error::Error;
 use crate::random::Rng;
 
@@ -71,7 +71,7 @@ pub(crate) fn in_vector<W: Way, M: Move>(
 ///
 /// Inlined whatever the compiler thinks: only then does the point stay in registers.
 #[inline(always)]
-pub(crate) fn walk<W: Way, M: Move, C: Coordinates>(
+pub(crate) fn walk<W: Way, M: Move, C: Storage>(
     n: usize,
     inner: &M,
     way: &mut W,
@@ -99,7 +99,7 @@ pub(crate) fn walk<W: Way, M: Move, C: Coordinates>(
 pub(crate) struct Stay;
 
 impl Move for Stay {
-    fn step<D: FastDensity, C: Coordinates>(
+    fn step<D: FastDensity, C: Storage>(
         &self,
         _: &mut D,
         _: &mut Point<'_, C, D::Value>,

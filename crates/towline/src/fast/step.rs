@@ -12,9 +12,9 @@ pub(crate) struct Point<'a, C, V> {
 }
 
 /// Room for the fast variables: an array when there are few, so that a drag runs in registers, or a vector.
-pub(crate) trait Coordinates: AsRef<[f64]> + AsMut<[f64]> {}
-impl<const D: usize> Coordinates for [f64; D] {}
-impl Coordinates for Vec<f64> {}
+pub(crate) trait Storage: AsRef<[f64]> + AsMut<[f64]> {}
+impl<const D: usize> Storage for [f64; D] {}
+impl Storage for Vec<f64> {}
 
 /// Working space of a move.
 #[derive(Debug, Clone, Default)]
@@ -75,7 +75,7 @@ impl std::ops::AddAssign for Tally {
 /// What every move can do.
 pub(crate) trait Move {
     /// Moves the point, leaving the density it is handed invariant, by detailed balance.
-    fn step<D: FastDensity, C: Coordinates>(
+    fn step<D: FastDensity, C: Storage>(
         &self,
         density: &mut D,
         point: &mut Point<'_, C, D::Value>,

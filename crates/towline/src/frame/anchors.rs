@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// So many are kept at most.
-const MOST: usize = 64;
+const MOST_ANCHORS: usize = 64;
 /// Modes further from the centre than this, in standard deviations, are of no use.
-const FAR: f64 = 8.0;
+const OUTLYING: f64 = 8.0;
 
 /// Places in x, each with how far the mode of y lies off the linear frame there.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -103,7 +103,8 @@ impl Anchors {
             .iter()
             .map(|mode| (whiten(&mode.x), mode))
             .filter(|(w, mode)| {
-                squared_distance(w, &middle) < FAR * FAR && mode.y.iter().all(|v| v.is_finite())
+                squared_distance(w, &middle) < OUTLYING * OUTLYING
+                    && mode.y.iter().all(|v| v.is_finite())
             })
             .collect();
         // Each next one is that which lies furthest from all before it, the middle first.
@@ -112,7 +113,7 @@ impl Anchors {
             .map(|(w, _)| -squared_distance(w, &middle))
             .collect();
         let mut points: Vec<Anchor> = Vec::new();
-        while points.len() < MOST {
+        while points.len() < MOST_ANCHORS {
             let Some(k) = (0..near.len()).max_by(|&a, &b| gaps[a].total_cmp(&gaps[b])) else {
                 break;
             };
@@ -218,7 +219,7 @@ mod tests {
             })
             .collect();
         let anchors = Anchors::default().spread(&modes, &linear, &[0.0], &slow);
-        assert_eq!(anchors.points.len(), MOST);
+        assert_eq!(anchors.points.len(), MOST_ANCHORS);
         for k in 0..100 {
             let x = 3.8 * f64::from(k) / 50.0 - 3.8;
             let mut centre = linear.centre_at(&[x]);

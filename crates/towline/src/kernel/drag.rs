@@ -1,6 +1,6 @@
 //! The drag: the paper's sections 2 and 3.
 
-use super::crossing::{Crossing, Proposed};
+use super::passage::{Passage, Proposed};
 use crate::error::Error;
 use crate::fast::moves::FastMove;
 use crate::fast::step::Move;
@@ -87,12 +87,12 @@ impl Drag {
         // "We then generate a series of values y₁, …, yₙ₋₁, with yᵢ being drawn according to the
         // probabilities Tᵢ(yᵢ|yᵢ₋₁; x, x*)", in a frame: all that follows is about z, not y.
         let start = proposed.start(self, target, state, work, &mut info)?;
-        let crossing = Crossing::new(self, target, &state.slow, &proposed.slow);
-        let path = crossing.drag(start, work, &mut info, rng)?;
+        let passage = Passage::new(self, target, &state.slow, &proposed.slow);
+        let path = passage.drag(start, work, &mut info, rng)?;
 
         // Equation 15: S(x|x*)/S(x*|x) · exp((1/n) Σᵢ₌₀ⁿ⁻¹ [E(x, yᵢ) − E(x*, yᵢ)]), with ℓ = −E
         // and the ratio of the two frames' Jacobians.
-        info.log_ratio = proposed.log_s + path.mean_difference + crossing.log_jacobian();
+        info.log_ratio = proposed.log_s + path.mean_difference + passage.log_jacobian();
         if rng.accept(info.log_ratio) {
             info.outer_accepted = 1;
             // y* = yₙ₋₁, with the density it has there, not the one it started from.
@@ -119,9 +119,9 @@ impl Drag {
         self.frame
             .place(target, &mut proposed.slow, work, &mut info);
         let start = proposed.start(self, target, state, work, &mut info)?;
-        let crossing = Crossing::new(self, target, &state.slow, &proposed.slow);
-        let path = crossing.drag(start, work, &mut info, rng)?;
-        info.log_ratio = proposed.log_s + path.mean_difference + crossing.log_jacobian();
+        let passage = Passage::new(self, target, &state.slow, &proposed.slow);
+        let path = passage.drag(start, work, &mut info, rng)?;
+        info.log_ratio = proposed.log_s + path.mean_difference + passage.log_jacobian();
         Ok(info)
     }
 
@@ -131,7 +131,6 @@ impl Drag {
             return Err(Error::ZeroIntervals);
         }
         self.proposal.validate(x.len())?;
-        self.proposal.validate_start(x)?;
         self.frame.validate(x.len(), y.len())?;
         match &self.inner {
             Some(inner) if !y.is_empty() => inner.validate(y.len()),

@@ -1,17 +1,17 @@
 //! Kernels: what leaves the target invariant. One file each.
 
 pub(crate) mod baseline;
-mod crossing;
 mod drag;
 mod fast_only;
 pub(crate) mod info;
+mod passage;
 mod placing;
 pub(crate) mod state;
 
 pub use baseline::{Joint, Single};
-pub(crate) use crossing::Proposed;
 pub use drag::Drag;
 pub use fast_only::FastOnly;
+pub(crate) use passage::Proposed;
 
 use crate::error::Error;
 use crate::frame::FrameRule;

@@ -32,7 +32,7 @@ impl FrameRule {
                 info.fast_evaluations += found.evaluations;
                 info.frame_searches += 1;
                 info.frame_failures += u64::from(found.log_marginal.is_none());
-                work.note_visit(&slow.x, &found);
+                work.note_sighting(&slow.x, &found);
                 Placed {
                     key,
                     frame: found.frame,

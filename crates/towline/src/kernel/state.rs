@@ -163,12 +163,12 @@ pub(crate) struct Workspace {
     pub room: Room,
     pub left: Spare,
     /// Where slow evaluations were made and what they told of the marginal, while warm-up wants to know.
-    pub visits: Option<Vec<Visit>>,
+    pub sightings: Option<Vec<Sighting>>,
 }
 
 /// A slow evaluation at which a Laplace frame was sought.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Visit {
+pub(crate) struct Sighting {
     pub x: Vec<f64>,
     /// Laplace's estimate of the log marginal; `None` where no mode was found.
     pub log_marginal: Option<f64>,
@@ -179,7 +179,7 @@ pub(crate) struct Visit {
 /// With more fast variables than this, modes are not kept.
 pub(crate) const MOST_KEPT: usize = 24;
 
-impl Visit {
+impl Sighting {
     pub fn new(x: &[f64], found: &Searched) -> Self {
         let mode = match &found.frame {
             Frame::Affine { centre, .. } if centre.len() <= MOST_KEPT => Some(centre.clone()),
@@ -194,9 +194,9 @@ impl Visit {
 }
 
 impl Workspace {
-    pub fn note_visit(&mut self, x: &[f64], found: &Searched) {
-        if let Some(visits) = &mut self.visits {
-            visits.push(Visit::new(x, found));
+    pub fn note_sighting(&mut self, x: &[f64], found: &Searched) {
+        if let Some(sightings) = &mut self.sightings {
+            sightings.push(Sighting::new(x, found));
         }
     }
 
@@ -209,7 +209,7 @@ impl Workspace {
             buffers: Buffers::new(fast_dim),
             room: Room::default(),
             left: Spare::default(),
-            visits: None,
+            sightings: None,
         }
     }
 }

@@ -12,7 +12,7 @@ const MEMORY: usize = 10;
 /// need not be exact, and the drag mends a tenth of a width.
 const CLOSE: f64 = 1e-3;
 
-/// Climbs from `start`; `None` where no top is found. Coordinates are scaled to width 1.
+/// Climbs from `start`; `None` where no top is found. Storage are scaled to width 1.
 pub(crate) fn ascend(
     surface: &mut impl Surface,
     start: &[f64],

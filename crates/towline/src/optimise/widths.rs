@@ -7,7 +7,7 @@ const CHANGE: f64 = 0.5;
 pub(crate) const MOST_TRIALS: usize = 24;
 
 /// A coordinate along which a step this many times the first guess changes nothing is ignored.
-const FAR: f64 = 1e12;
+const IGNORED: f64 = 1e12;
 
 /// Steps are not made finer than this share of the first guess.
 const FINEST: f64 = 1e-9;
@@ -71,7 +71,7 @@ fn scale_along(height: &mut impl FnMut(f64) -> f64, here: f64, guess: f64) -> f6
             // A wall so steep that steps sink into rounding: the climb will find its own.
             return FINEST * guess;
         }
-        if step > FAR * guess && long.is_infinite() {
+        if step > IGNORED * guess && long.is_infinite() {
             // Nothing depends on this coordinate: any scale will do.
             return guess;
         }

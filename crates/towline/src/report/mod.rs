@@ -263,9 +263,9 @@ fn warnings(
 
 /// The first few names, and how many more.
 fn list(names: &[&str]) -> String {
-    const MOST: usize = 6;
-    let shown = names[..names.len().min(MOST)].join(", ");
-    match names.len().saturating_sub(MOST) {
+    const MOST_NAMED: usize = 6;
+    let shown = names[..names.len().min(MOST_NAMED)].join(", ");
+    match names.len().saturating_sub(MOST_NAMED) {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }

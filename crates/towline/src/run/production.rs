@@ -39,7 +39,7 @@ fn next_check(after: u64) -> u64 {
 }
 
 /// The files and counts of one chain in production.
-struct Ledger<'a> {
+struct Recorder<'a> {
     job: &'a Job,
     watch: &'a Watch,
     rows: Rows,
@@ -98,9 +98,9 @@ pub(super) fn run<M: Model, const CLOSE: bool>(
     if let Some(health) = &checkpoint.health {
         chain = chain.watching(health.clone());
     }
-    let mut ledger = Ledger::open(job, watch, k, checkpoint, position, clock)?;
+    let mut recorder = Recorder::open(job, watch, k, checkpoint, position, clock)?;
     let mut reporter = Reporter::new(model, job);
-    ledger.show(Phase::Sampling, true);
+    recorder.show(Phase::Sampling, true);
 
     let draws = job.manifest.draws;
     let mut check = stop.map(|_| next_check(beyond.saturating_sub(1)));
@@ -108,8 +108,8 @@ pub(super) fn run<M: Model, const CLOSE: bool>(
     let mut left = stride;
     let mut looked = Instant::now();
     loop {
-        let steps = ledger.position.steps;
-        if ledger.checkpoint.reached {
+        let steps = recorder.position.steps;
+        if recorder.checkpoint.reached {
             return Ok(Ended::TargetReached);
         }
         if let (Some(at), Some(target)) = (check, stop)
@@ -117,21 +117,21 @@ pub(super) fn run<M: Model, const CLOSE: bool>(
         {
             if steps == at {
                 // Stored first: then no chain can be beyond this point while another is before it.
-                ledger.commit(&chain)?;
-                if reached(target, &ledger.checkpoint.batches, exchange)? {
-                    ledger.checkpoint.reached = true;
-                    ledger.commit(&chain)?;
+                recorder.commit(&chain)?;
+                if reached(target, &recorder.checkpoint.batches, exchange)? {
+                    recorder.checkpoint.reached = true;
+                    recorder.commit(&chain)?;
                     return Ok(Ended::TargetReached);
                 }
             }
             check = Some(next_check(at));
         }
         if steps >= draws {
-            ledger.commit(&chain)?;
+            recorder.commit(&chain)?;
             return Ok(Ended::Finished);
         }
         if job.control.should_stop() || job.control.is_halted() {
-            ledger.commit(&chain)?;
+            recorder.commit(&chain)?;
             return ending(job).ok_or(Error::Stopped);
         }
         left -= 1;
@@ -145,15 +145,15 @@ pub(super) fn run<M: Model, const CLOSE: bool>(
             }
             (left, looked) = (stride, now);
             if job.control.is_late() {
-                ledger.commit(&chain)?;
+                recorder.commit(&chain)?;
                 return Ok(Ended::TimeLimit);
             }
-            ledger.show(Phase::Sampling, false);
-            if now - ledger.committed > ledger.pause {
-                ledger.commit(&chain)?;
+            recorder.show(Phase::Sampling, false);
+            if now - recorder.committed > recorder.pause {
+                recorder.commit(&chain)?;
                 let begun = Instant::now();
                 exchange.rest();
-                ledger.rested += begun.elapsed();
+                recorder.rested += begun.elapsed();
             }
         }
         let step = || -> Result<(), Error> {
@@ -179,12 +179,12 @@ pub(super) fn run<M: Model, const CLOSE: bool>(
             return Err(Error::Stopped);
         }
         if let Err(error) = taken {
-            ledger.show(Phase::Sampling, true);
+            recorder.show(Phase::Sampling, true);
             // Everything up to the step that failed is kept; if that cannot be written, it is the lesser news.
-            let _ = ledger.commit(&chain);
+            let _ = recorder.commit(&chain);
             return Err(error);
         }
-        ledger.add(&chain, &reporter)?;
+        recorder.add(&chain, &reporter)?;
     }
 }
 
@@ -252,7 +252,7 @@ impl Reporter {
     }
 }
 
-impl<'a> Ledger<'a> {
+impl<'a> Recorder<'a> {
     fn open(
         job: &'a Job,
         watch: &'a Watch,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The version of the format that is written here, and the newest that is read.
 const VERSION: u32 = 2;
 /// More stages than any warm-up has.
-const MOST: usize = 32;
+const MOST_STAGES: usize = 32;
 
 /// The warm-up files of one chain.
 #[derive(Debug, Clone)]
@@ -50,7 +50,9 @@ impl Stages {
 
     /// The newest stage that was saved.
     pub fn newest(&self) -> Option<usize> {
-        (0..MOST).rev().find(|&stage| self.path(stage).exists())
+        (0..MOST_STAGES)
+            .rev()
+            .find(|&stage| self.path(stage).exists())
     }
 
     pub fn save(&self, stage: &Stage) -> Result<(), Error> {
@@ -63,7 +65,7 @@ impl Stages {
 
     /// Removes what only warm-up needs.
     pub fn clear(&self) {
-        for stage in 0..MOST {
+        for stage in 0..MOST_STAGES {
             // What cannot be removed does no harm: it is never read once production has begun.
             file::remove(&self.path(stage));
         }

@@ -355,16 +355,16 @@ impl Warmup {
 }
 
 /// What a visit tells the surrogate.
-fn learned(visit: crate::kernel::state::Visit) -> Option<Visit> {
-    let crate::kernel::state::Visit {
+fn learned(visit: crate::kernel::state::Sighting) -> Option<Visit> {
+    let crate::kernel::state::Sighting {
         x, log_marginal, ..
     } = visit;
     log_marginal.map(|log_marginal| Visit { x, log_marginal })
 }
 
 /// The modes among these visits.
-fn modes_of(visits: &[crate::kernel::state::Visit]) -> Vec<Mode> {
-    let mode = |visit: &crate::kernel::state::Visit| {
+fn modes_of(visits: &[crate::kernel::state::Sighting]) -> Vec<Mode> {
+    let mode = |visit: &crate::kernel::state::Sighting| {
         let y = visit.mode.clone()?;
         Some(Mode {
             x: visit.x.clone(),

@@ -6,7 +6,7 @@ use crate::frame::anchors::Mode;
 use crate::frame::laplace::{Curvature, Laplace};
 use crate::frame::{Frame, Linear};
 use crate::kernel::info::Info;
-use crate::kernel::state::{Visit, prepare};
+use crate::kernel::state::{Sighting, prepare};
 use crate::linalg::{Factor, Root};
 use crate::optimise::coordinate::feel;
 use crate::optimise::lbfgs::ascend;
@@ -31,7 +31,7 @@ pub(super) struct Found {
     /// The linear frame through the modes found on the way.
     pub linear: Linear,
     pub curvature: Curvature,
-    pub visits: Vec<Visit>,
+    pub visits: Vec<Sighting>,
     pub spent: Info,
     /// The estimated log marginal at x.
     pub height: f64,
@@ -122,7 +122,7 @@ struct Marginal<'a, T: Target> {
     curvature: Curvature,
     best: Best,
     modes: Vec<(Vec<f64>, Vec<f64>, f64)>,
-    visits: Vec<Visit>,
+    visits: Vec<Sighting>,
     spent: Info,
     budget: usize,
     scratch: Scratch,
@@ -258,7 +258,7 @@ impl<'a, T: Target> Marginal<'a, T> {
                     .unwrap_or(density + found.frame.log_det()),
             )
         };
-        self.visits.push(Visit::new(x, &found));
+        self.visits.push(Sighting::new(x, &found));
         if found.log_marginal.is_some() {
             self.modes.push((x.to_vec(), y.clone(), height));
         }

@@ -58,7 +58,7 @@ impl<'a, T: Target> Walker<'a, T> {
             ..
         } = warming;
         let mut work = Workspace::new(x.len(), y.len());
-        work.visits = Some(Vec::new());
+        work.sightings = Some(Vec::new());
         spent.slow_evaluations += 1;
         spent.fast_evaluations += 1;
         let walker = Self {
@@ -154,7 +154,11 @@ impl<'a, T: Target> Walker<'a, T> {
     }
 
     /// A slow evaluation for what it tells of the marginal there: −∞ where there is no mass, nothing where there is no mode.
-    pub fn visit(&mut self, rule: &crate::FrameRule, x: &[f64]) -> Result<Option<f64>, Error> {
+    pub fn visit(
+        &mut self,
+        rule: &crate::frame::FrameRule,
+        x: &[f64],
+    ) -> Result<Option<f64>, Error> {
         self.spent.slow_evaluations += 1;
         let before = self.visits.len();
         let massless = match prepare(self.target, x)? {
@@ -175,7 +179,7 @@ impl<'a, T: Target> Walker<'a, T> {
     }
 
     /// Whether there is no mass at the middle of the frame: where no mode was found, the best guess of where it would be.
-    fn is_massless(&mut self, rule: &crate::FrameRule, slow: &Slow<T::Cache>) -> bool {
+    fn is_massless(&mut self, rule: &crate::frame::FrameRule, slow: &Slow<T::Cache>) -> bool {
         let mut y = vec![0.0; self.state.y.len()];
         rule.of(slow).to_y(&vec![0.0; y.len()], &mut y);
         self.spent.fast_evaluations += 1;
@@ -345,7 +349,7 @@ impl<'a, T: Target> Walker<'a, T> {
     }
 
     fn note_visits(&mut self) {
-        if let Some(visits) = &mut self.work.visits {
+        if let Some(visits) = &mut self.work.sightings {
             self.modes.extend(modes_of(visits));
             self.visits.extend(visits.drain(..).filter_map(learned));
         }

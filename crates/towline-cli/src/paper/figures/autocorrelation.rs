@@ -2,7 +2,8 @@
 
 use super::super::format;
 use super::super::published::LAGS;
-use super::super::result::{Method, Row};
+use super::super::result::Row;
+use super::super::spec::Method;
 use super::canvas::Scene;
 use super::style::{AXIS, BLUE, GREEN, GRID, INK, PURPLE, VERMILION, bold, px, text, tick, width};
 use anyhow::Result;
@@ -42,7 +43,7 @@ impl Autocorrelations<'_> {
     fn find(&self, (method, n): (Method, Option<usize>)) -> Option<&Row> {
         self.rows
             .iter()
-            .find(|row| row.test == self.test && row.method == method && row.n == n)
+            .find(|row| row.spec.is(self.test, method, n))
     }
 
     fn title(&self) -> String {
@@ -54,7 +55,7 @@ impl Autocorrelations<'_> {
     fn bottom(&self) -> f64 {
         self.rows
             .iter()
-            .filter(|row| row.test == self.test)
+            .filter(|row| row.spec.test == self.test)
             .flat_map(|row| &row.autocorrelations)
             .filter(|value| value.is_finite())
             .fold(-0.04, |least, value| least.min(value - 0.03))
@@ -130,11 +131,11 @@ impl Autocorrelations<'_> {
             return Ok(());
         };
         let values = points(row);
-        let color = color(row.method);
+        let color = color(row.spec.method);
         for &(lag, value) in &values {
             chart.draw_series([stem((lag, 0.0), value, color)])?;
         }
-        if row.method == Method::Drag
+        if row.spec.method == Method::Drag
             && let Some(marginal) = self.find((Method::Marginal, None))
         {
             chart.draw_series(LineSeries::new(points(marginal), ideal()))?;
@@ -191,7 +192,7 @@ fn name((method, n): (Method, Option<usize>)) -> String {
         Method::Joint => "Joint Metropolis".to_owned(),
         Method::Single => "Single-variable Metropolis".to_owned(),
         Method::Marginal => "Marginal Metropolis".to_owned(),
-        Method::Drag => format!(
+        Method::Drag | Method::DragFramed | Method::Auto => format!(
             "Dragging, {} intermediate distributions",
             n.unwrap_or_default()
         ),
@@ -203,7 +204,7 @@ fn color(method: Method) -> RGBColor {
         Method::Joint => VERMILION,
         Method::Single => PURPLE,
         Method::Marginal => GREEN,
-        Method::Drag => BLUE,
+        Method::Drag | Method::DragFramed | Method::Auto => BLUE,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Writes one scene as SVG and as PNG.
 
+use super::png;
 use super::style::{SCALE, register_fonts};
 use super::typeset::Typeset;
 use anyhow::{Context, Result, anyhow};
@@ -72,9 +73,7 @@ fn write_png<S: Scene>(scene: &S, path: &Path) -> Result<()> {
         area.present()?;
     }
     let size = (width / OVERSAMPLING, height / OVERSAMPLING);
-    let mut backend = BitMapBackend::new(path, size);
-    backend.blit_bitmap((0, 0), size, &averaged(&fine, width, size))?;
-    backend.present()?;
+    fs::write(path, png::encode(&averaged(&fine, width, size), size))?;
     Ok(())
 }
 

@@ -54,6 +54,11 @@ pub fn bold(points: f64, color: RGBColor) -> TextStyle<'static> {
     styled(points, color, FontStyle::Bold)
 }
 
+/// Text of a size in points, centred on its position.
+pub fn centred(points: f64, color: RGBColor) -> TextStyle<'static> {
+    text(points, color).pos(Pos::new(HPos::Center, VPos::Center))
+}
+
 fn styled(points: f64, color: RGBColor, style: FontStyle) -> TextStyle<'static> {
     // plotters' size is 1.24 times what SVG calls font-size.
     let size = 1.24 * points * f64::from(SCALE);

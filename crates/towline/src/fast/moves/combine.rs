@@ -1,20 +1,16 @@
-//! The reversible combinations: a random mixture, and a palindrome.
+//! The reversible combination: a random mixture.
 
 use super::{FastMove, check_positive};
 use crate::error::Error;
 use crate::fast::density::FastDensity;
-use crate::fast::step::{Coordinates, Move, Point, Tally, Work};
+use crate::fast::step::{Move, Point, Storage, Tally, Work};
 use crate::random::Rng;
 
 /// One of several moves, drawn afresh each time.
 pub(super) struct Mixture<'a>(pub &'a [(f64, FastMove)]);
 
-/// Several moves in order, then in reverse order. Its reversal is itself, so it is reversible where
-/// each part is; the order alone would not be.
-pub(super) struct Palindrome<'a>(pub &'a [FastMove]);
-
 impl Move for Mixture<'_> {
-    fn step<D: FastDensity, C: Coordinates>(
+    fn step<D: FastDensity, C: Storage>(
         &self,
         density: &mut D,
         point: &mut Point<'_, C, D::Value>,
@@ -53,42 +49,5 @@ impl Move for Mixture<'_> {
     fn check_blocks(&self, blocks: &[usize]) -> Result<(), Error> {
         let mut parts = self.0.iter();
         parts.try_for_each(|(_, part)| part.check_blocks(blocks))
-    }
-}
-
-impl Move for Palindrome<'_> {
-    fn step<D: FastDensity, C: Coordinates>(
-        &self,
-        density: &mut D,
-        point: &mut Point<'_, C, D::Value>,
-        work: &mut Work<C>,
-        rng: &mut Rng,
-    ) -> Tally {
-        let mut tally = Tally::default();
-        for part in self.0.iter().chain(self.0.iter().rev()) {
-            tally += part.step(density, point, work, rng);
-        }
-        tally
-    }
-
-    fn validate(&self, dim: usize) -> Result<(), Error> {
-        check_positive("the number of moves in a palindrome", self.0.len() as f64)?;
-        self.0.iter().try_for_each(|part| part.validate(dim))
-    }
-
-    fn needs_gradient(&self) -> Option<&'static str> {
-        self.0.iter().find_map(Move::needs_gradient)
-    }
-
-    fn nested_block(&self) -> Option<usize> {
-        self.0.iter().find_map(Move::nested_block)
-    }
-
-    fn depth(&self) -> usize {
-        self.0.iter().map(Move::depth).max().unwrap_or(0)
-    }
-
-    fn check_blocks(&self, blocks: &[usize]) -> Result<(), Error> {
-        self.0.iter().try_for_each(|part| part.check_blocks(blocks))
     }
 }

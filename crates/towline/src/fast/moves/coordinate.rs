@@ -3,7 +3,7 @@
 use super::{check_dim, check_positive};
 use crate::error::Error;
 use crate::fast::density::FastDensity;
-use crate::fast::step::{Coordinates, Move, Point, Tally, Work};
+use crate::fast::step::{Move, Point, Storage, Tally, Work};
 use crate::random::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ impl Coordinate {
 
 impl Move for Coordinate {
     #[inline]
-    fn step<D: FastDensity, C: Coordinates>(
+    fn step<D: FastDensity, C: Storage>(
         &self,
         density: &mut D,
         point: &mut Point<'_, C, D::Value>,

@@ -3,7 +3,7 @@
 use super::pcn::half_square;
 use crate::error::Error;
 use crate::fast::density::FastDensity;
-use crate::fast::step::{Coordinates, Move, Point, Tally, Work};
+use crate::fast::step::{Move, Point, Storage, Tally, Work};
 use crate::random::Rng;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::TAU;
@@ -16,7 +16,7 @@ use std::f64::consts::TAU;
 pub struct EllipticalSlice;
 
 impl Move for EllipticalSlice {
-    fn step<D: FastDensity, C: Coordinates>(
+    fn step<D: FastDensity, C: Storage>(
         &self,
         density: &mut D,
         point: &mut Point<'_, C, D::Value>,

@@ -4,7 +4,7 @@ use super::pcn::half_square;
 use super::{check_dim, check_positive};
 use crate::error::Error;
 use crate::fast::density::FastDensity;
-use crate::fast::step::{Coordinates, Move, Point, Tally, Work};
+use crate::fast::step::{Move, Point, Storage, Tally, Work};
 use crate::linalg::Factor;
 use crate::random::Rng;
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,7 @@ impl Hmc {
 }
 
 impl Move for Hmc {
-    fn step<D: FastDensity, C: Coordinates>(
+    fn step<D: FastDensity, C: Storage>(
         &self,
         density: &mut D,
         point: &mut Point<'_, C, D::Value>,

@@ -1,9 +1,8 @@
 //! Fast moves: reversible moves of y under whatever density they are handed.
 //!
 //! A move knows neither x nor x*, neither i nor n, and takes `&self`: it has no memory. Only
-//! reversible combinations exist, a random [`Mixture`](FastMove::Mixture) and a
-//! [`Palindrome`](FastMove::Palindrome) (A B B A); a plain sequence cannot be written down here,
-//! which is what keeps a drag exact.
+//! one combination exists, a random [`Mixture`](FastMove::Mixture); a plain sequence, which is not reversible, cannot be
+//! written down here, which is what keeps a drag exact.
 
 mod combine;
 mod coordinate;
@@ -24,7 +23,7 @@ pub use walk::RandomWalk;
 
 use crate::error::Error;
 use crate::fast::density::FastDensity;
-use crate::fast::step::{Coordinates, Move, Point, Tally, Work};
+use crate::fast::step::{Move, Point, Storage, Tally, Work};
 use crate::random::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -47,8 +46,6 @@ pub enum FastMove {
     Nested(NestedDrag),
     /// One of several moves, each with its weight.
     Mixture(Vec<(f64, FastMove)>),
-    /// Several moves in order, then in reverse order: A B B A.
-    Palindrome(Vec<FastMove>),
 }
 
 /// Hands a call to whichever move this is: the one place where a new move is registered.
@@ -66,16 +63,12 @@ macro_rules! dispatch {
                 let $it = &combine::Mixture(parts);
                 $call
             }
-            FastMove::Palindrome(parts) => {
-                let $it = &combine::Palindrome(parts);
-                $call
-            }
         }
     };
 }
 
 impl Move for FastMove {
-    fn step<D: FastDensity, C: Coordinates>(
+    fn step<D: FastDensity, C: Storage>(
         &self,
         density: &mut D,
         point: &mut Point<'_, C, D::Value>,

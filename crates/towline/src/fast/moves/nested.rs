@@ -4,7 +4,7 @@ use super::{FastMove, RandomWalk};
 use crate::error::Error;
 use crate::fast::density::{DEEPEST, FastDensity, Nested, Spread, Way};
 use crate::fast::path;
-use crate::fast::step::{Coordinates, Move, Point, Tally, Work};
+use crate::fast::step::{Move, Point, Storage, Tally, Work};
 use crate::linalg::Factor;
 use crate::random::Rng;
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ impl NestedDrag {
 
 impl Move for NestedDrag {
     /// Allocates: next to a medium computation that is nothing.
-    fn step<D: FastDensity, C: Coordinates>(
+    fn step<D: FastDensity, C: Storage>(
         &self,
         density: &mut D,
         point: &mut Point<'_, C, D::Value>,

@@ -3,7 +3,7 @@
 use super::check_dim;
 use crate::error::Error;
 use crate::fast::density::FastDensity;
-use crate::fast::step::{Coordinates, Move, Point, Tally, Work};
+use crate::fast::step::{Move, Point, Storage, Tally, Work};
 use crate::linalg::Factor;
 use crate::random::Rng;
 use crate::random::selection::Choose;
@@ -55,7 +55,7 @@ impl Move for RandomWalk {
     /// thing waited for; and the state is chosen without a jump, since nobody can predict an
     /// acceptance: a jump foretold wrongly costs more than the step.
     #[inline(always)]
-    fn step<D: FastDensity, C: Coordinates>(
+    fn step<D: FastDensity, C: Storage>(
         &self,
         density: &mut D,
         point: &mut Point<'_, C, D::Value>,

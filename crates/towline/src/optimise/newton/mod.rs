@@ -1,7 +1,7 @@
 //! A deterministic climb to a mode: Newton's method that converges from anywhere on a single peak.
 //!
 //! It finds the mode and curvature of a conditional for the Laplace frame, and of the estimated
-//! marginal for a start. Coordinates are meant to be scaled so that the peak is of width 1, but a
+//! marginal for a start. Storage are meant to be scaled so that the peak is of width 1, but a
 //! wrong scale costs evaluations, not convergence: difference steps follow the curvature that is
 //! found, steps that overshoot are shortened, and steps that gain more than a parabola would are
 //! lengthened, so that a start 10⁵ log units down, on a flat tail or on an exponential wall is a
@@ -28,7 +28,7 @@ pub(crate) struct Peak {
 /// How many times derivatives may be taken. A peak needs two to ten; a climb that needs more is lost.
 const MOST_ROUNDS: usize = 80;
 /// A round that gained this many log units was far from the top.
-const FAR: f64 = 100.0;
+const FAR_DOWN: f64 = 100.0;
 /// The squared distance to the top, in units of its width, at which the last step is taken on trust.
 const CLOSE: f64 = 1e-3;
 /// A parabola that foretold the height to this many log units is the peak's own.
@@ -123,7 +123,7 @@ impl Newton {
                 && surface.gradient(&here.at, &mut here.gradient);
             if !exact {
                 // Far down, the axes' own curvatures do: mixed differences are for the neighbourhood of the top.
-                here.differences(surface, gained < FAR || round % 4 == 3)?;
+                here.differences(surface, gained < FAR_DOWN || round % 4 == 3)?;
             }
             let strayed = here
                 .at

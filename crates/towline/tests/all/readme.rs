@@ -11,9 +11,9 @@ fn first_block(text: &str) -> Vec<&str> {
 
 #[test]
 fn readme_shows_the_example_of_the_library() {
-    let readme = include_str!("../../../README.md");
+    let readme = include_str!("../../../../README.md");
     let readme = &readme[readme.find("```rust").expect("README has a Rust example")..];
-    let library: String = include_str!("../src/lib.rs")
+    let library: String = include_str!("../../src/lib.rs")
         .lines()
         .filter_map(|line| line.strip_prefix("//!"))
         .map(|line| line.strip_prefix(' ').unwrap_or(line).to_owned() + "\n")

@@ -48,7 +48,7 @@ fn kernels() -> Vec<(&'static str, Kernel)> {
     let full = Factor::from_covariance(&[0.3, 0.1, 0.1, 0.4], "test").unwrap();
     let walk = || FastMove::RandomWalk(RandomWalk::new(full.clone()));
     let slice = || FastMove::Slice(Slice::new(vec![0.7, 0.9]));
-    let slow = || SlowProposal::LogNormal(Factor::diagonal(&[0.6], "test").unwrap());
+    let slow = || SlowProposal::random_walk(&[0.6]).unwrap();
     let drag = |inner| Drag::new(5, slow(), inner).unwrap();
     let linear = || {
         let root = Factor::from_covariance(&[0.31, 0.07, 0.07, 0.53], "test").unwrap();
@@ -60,13 +60,7 @@ fn kernels() -> Vec<(&'static str, Kernel)> {
     let mixture = FastMove::Mixture(vec![
         (0.4, slice()),
         (1.6, FastMove::Coordinate(Coordinate::new(vec![0.5, 0.6]))),
-        (
-            0.7,
-            FastMove::Palindrome(vec![
-                walk(),
-                FastMove::CrankNicolson(CrankNicolson::new(0.4)),
-            ]),
-        ),
+        (0.7, FastMove::CrankNicolson(CrankNicolson::new(0.4))),
     ]);
     vec![
         ("drag", drag(walk()).into()),

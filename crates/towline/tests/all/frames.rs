@@ -1,8 +1,6 @@
 //! Framed drags on targets that move under them: exact, and close to the marginal ideal.
 
-mod common;
-
-use common::{Moving, Sampled, Shape, marginal_ideal, sample};
+use crate::common::{Moving, Sampled, Shape, marginal_ideal, sample};
 use towline::{AilmentKind, Cost, ModelError, Target, Tuning, Warmup};
 
 const WARMUP: Warmup = Warmup {

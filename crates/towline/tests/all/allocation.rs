@@ -109,7 +109,6 @@ fn moves(dim: usize) -> Vec<(&'static str, FastMove)> {
             "mixture",
             FastMove::Mixture(vec![(1.0, walk()), (1.0, slice())]),
         ),
-        ("palindrome", FastMove::Palindrome(vec![walk(), ellipse()])),
     ]
 }
 

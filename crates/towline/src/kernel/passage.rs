@@ -63,8 +63,8 @@ impl<C> Proposed<C> {
             keep(drag, target, &mut state.slow, size, work, info)?;
             keep(drag, target, &mut self.slow, size, work, info)?;
         }
-        let crossing = Crossing::new(drag, target, &state.slow, &self.slow);
-        crossing.start(state.log_density, work, info)
+        let passage = Passage::new(drag, target, &state.slow, &self.slow);
+        passage.start(state.log_density, work, info)
     }
 
     /// Makes x* and z the chain's state; what was there may be used again.
@@ -128,7 +128,7 @@ impl<C> Clone for Side<'_, C> {
 impl<C> Copy for Side<'_, C> {}
 
 /// The way from one prepared x to another.
-pub(super) struct Crossing<'a, T: Target> {
+pub(super) struct Passage<'a, T: Target> {
     target: &'a T,
     n: usize,
     inner: Option<&'a FastMove>,
@@ -136,7 +136,7 @@ pub(super) struct Crossing<'a, T: Target> {
     to: Side<'a, T::Cache>,
 }
 
-impl<'a, T: Target> Crossing<'a, T> {
+impl<'a, T: Target> Passage<'a, T> {
     /// The way that a drag goes.
     pub fn new(
         drag: &'a Drag,

@@ -63,6 +63,57 @@ fn a_short_run_writes_six_figures_and_every_row() {
     }
 }
 
+#[test]
+fn frames_come_after_the_papers_rows_and_reach_the_ideal() {
+    let folder = TempDir::new().unwrap();
+    let run = |flags: &str| {
+        let arguments =
+            format!("paper -q --iterations 8000 --out figures --json rows.json {flags}");
+        let output = towline(folder.path(), &arguments).assert().success();
+        let json = fs::read(folder.path().join("rows.json")).unwrap();
+        let json: Value = serde_json::from_slice(&json).unwrap();
+        let rows = json["rows"].as_array().unwrap().clone();
+        (rows, text(&output.get_output().stdout))
+    };
+    let (plain, _) = run("");
+    assert!(!folder.path().join("figures/frames.svg").exists());
+    let (rows, table) = run("--frames");
+    assert_eq!(rows[..plain.len()], plain, "the paper's rows are the same");
+    for ending in ["svg", "png"] {
+        let file = folder.path().join(format!("figures/frames.{ending}"));
+        assert!(fs::metadata(file).unwrap().len() > 10_000);
+    }
+    for test in [1, 2] {
+        let of = |method: &str| {
+            let is = |row: &&Value| row["test"] == test && row["method"] == method;
+            rows.iter().filter(is).collect::<Vec<_>>()
+        };
+        let number = |row: &Value, key: &str| row[key].as_f64().unwrap();
+        let per_slow = |row: &Value| number(row, "fast_evals") / number(row, "slow_evals");
+        let framed = of("drag-framed");
+        let intervals: Vec<_> = framed.iter().map(|row| row["n"].clone()).collect();
+        assert_eq!(intervals, [1, 2, 3]);
+        for row in framed {
+            assert_eq!(row["frame"], "laplace");
+            // Four standard errors; a drag with y held still would never be done.
+            let bound = 5.038 + 4.0 * number(row, "act_se");
+            assert!(number(row, "act") < bound, "{row}");
+            assert!(per_slow(row) <= 30.5, "{row}");
+        }
+        let [auto] = of("auto")[..] else {
+            panic!("one row of warm-up's choice in test {test}");
+        };
+        let each = number(auto, "slow_evals") / number(auto, "iterations");
+        assert!(number(auto, "act") * each <= 1.6, "{auto}");
+        assert!(per_slow(auto) <= 41.0, "{auto}");
+        assert!(auto["n"].is_null() && auto["frame"].is_null());
+        let lengths: Vec<_> = of("drag").iter().map(|row| row["n"].clone()).collect();
+        assert_eq!(lengths, [20, 100, 500, 1, 2, 5, 10, 50, 200, 1000]);
+        assert!(table.contains(&format!("{test} drag-framed 1")), "{table}");
+        assert!(table.contains(&format!("{test} auto")), "{table}");
+    }
+}
+
 /// The keys promised in issue 2, and values that can be so.
 fn check_row(row: &Value) {
     for key in ["outer_rejection", "outer_rejection_se", "act"] {
@@ -88,7 +139,8 @@ fn check_row(row: &Value) {
 fn the_number_of_threads_does_not_change_a_bit() {
     let folder = TempDir::new().unwrap();
     let run = |threads: u32| {
-        let arguments = format!("paper -q --iterations 3000 --json rows.json --threads {threads}");
+        let arguments =
+            format!("paper -q --frames --iterations 1000 --json rows.json --threads {threads}");
         towline(folder.path(), &arguments).assert().success();
         fs::read(folder.path().join("rows.json")).unwrap()
     };

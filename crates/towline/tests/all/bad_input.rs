@@ -124,10 +124,6 @@ fn what_is_no_covariance_is_refused_with_its_name_and_row() {
 fn sizes_that_do_not_fit_are_refused() {
     let inner = |inner| Drag::new(3, slow(), inner).unwrap();
     let two = || SlowProposal::random_walk(&[1.0, 1.0]).unwrap();
-    let independence = SlowProposal::Independence {
-        centre: vec![0.0, 0.0],
-        factor: unit(1),
-    };
     let linear = |x: usize, fast: usize| {
         FrameRule::Linear(
             Linear::new(
@@ -154,20 +150,12 @@ fn sizes_that_do_not_fit_are_refused() {
             "HMC",
         ),
         (
-            inner(FastMove::Palindrome(vec![walk(2), walk(1)])).into(),
-            "covariance of the fast",
-        ),
-        (
             inner(FastMove::Mixture(vec![(1.0, walk(2)), (1.0, walk(1))])).into(),
             "covariance of the fast",
         ),
         (
             Drag::new(3, two(), walk(2)).unwrap().into(),
             "slow proposal",
-        ),
-        (
-            Drag::new(3, independence, walk(2)).unwrap().into(),
-            "centre of the slow",
         ),
         (inner(walk(2)).in_frame(linear(2, 2)).into(), "origin"),
         (inner(walk(2)).in_frame(linear(1, 3)).into(), "centre"),
@@ -207,7 +195,6 @@ fn settings_out_of_range_are_refused() {
         (Kernel::Mix(vec![(f64::INFINITY, drag(2))]), "weight"),
         (inner(FastMove::Mixture(vec![])), "mixture"),
         (inner(FastMove::Mixture(vec![(-1.0, walk(2))])), "weight"),
-        (inner(FastMove::Palindrome(vec![])), "palindrome"),
         (
             inner(FastMove::Coordinate(Coordinate::new(vec![1.0, -1.0]))),
             "coordinate step",
@@ -237,19 +224,6 @@ fn settings_out_of_range_are_refused() {
             Single::new(vec![0.0], vec![1.0, 1.0]).into(),
             "single-variable",
         ),
-        (
-            Drag::new(
-                2,
-                SlowProposal::Independence {
-                    centre: vec![f64::NAN],
-                    factor: unit(1),
-                },
-                walk(2),
-            )
-            .unwrap()
-            .into(),
-            "centre of the slow",
-        ),
     ];
     for (kernel, word) in cases {
         let error = refusal(kernel);
@@ -265,16 +239,6 @@ fn a_frame_that_is_no_number_is_refused() {
         let error = frame.expect_err("was accepted");
         assert!(matches!(error, Error::Setting { .. }), "{error}");
         names(&error, &["linear frame", "finite"]);
-    }
-}
-
-#[test]
-fn a_log_normal_proposal_needs_a_positive_start() {
-    let kernel = || Drag::new(2, SlowProposal::LogNormal(unit(1)), walk(2)).unwrap();
-    for x in [-0.5, 0.0] {
-        let error = start(Model::default(), kernel(), &[x], &[0.0, 0.0]);
-        assert!(matches!(error, Error::Setting { value, .. } if value == x));
-        names(&error, &["log-normal", "positive"]);
     }
 }
 
@@ -410,7 +374,7 @@ fn moves_that_need_gradients_are_refused_where_there_are_none() {
     let hmc = || FastMove::Hmc(Hmc::new(0.1, 3, unit(2)));
     for kernel in [
         Kernel::from(Drag::new(3, slow(), hmc()).unwrap()),
-        FastOnly::new(FastMove::Palindrome(vec![walk(2), hmc()]), 1).into(),
+        FastOnly::new(FastMove::Mixture(vec![(1.0, walk(2)), (1.0, hmc())]), 1).into(),
         Kernel::Cycle(vec![
             drag(2),
             Kernel::Mix(vec![(
@@ -478,11 +442,7 @@ fn kernels_read_from_a_file_are_checked_all_the_same() {
             factor(&[0.0], 1),
             "positive definite",
         ),
-        (
-            "/Drag/inner",
-            serde_json::json!({"Palindrome": []}),
-            "palindrome",
-        ),
+        ("/Drag/inner", serde_json::json!({"Mixture": []}), "mixture"),
         (
             "/Drag/inner",
             serde_json::json!({"Mixture": [[-1.0, {"Slice": {"widths": [1.0, 1.0], "most_steps": 3}}]]}),

@@ -1,9 +1,7 @@
 //! What warm-up promises, on targets whose answers are known: few slow evaluations, starts far away, and
 //! models that leave it little to work with.
 
-mod common;
-
-use common::{SixByTen, sample};
+use crate::common::{SixByTen, sample};
 use towline::{Chain, Cost, Error, FastMove, FrameKind, ModelError, Rng, Target, Warmup};
 
 const WARMUP: Warmup = Warmup {
@@ -94,7 +92,7 @@ fn a_start_fifty_deviations_away_with_scales_a_million_apart_is_no_obstacle_on_t
         let spent = warm.spent.slow_evaluations;
         let kernel = warm.tuning.kernel().unwrap();
         let mut chain = Chain::new(&Uneven, kernel, &warm.x, &warm.y, rng).unwrap();
-        let columns = common::record(&mut chain, 2_000);
+        let columns = crate::common::record(&mut chain, 2_000);
         for (k, (mean, sd)) in [(7.0, SCALES[0]), (-3.0, SCALES[1] * 1.25f64.sqrt())]
             .iter()
             .enumerate()

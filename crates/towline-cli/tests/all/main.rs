@@ -1,0 +1,8 @@
+//! The command as its users meet it: the binary, in temporary folders. One binary of tests: linking is what takes time.
+
+mod answers;
+mod fit;
+mod paper;
+mod report;
+mod run;
+mod summary;

@@ -1,0 +1,15 @@
+//! The engine as its users meet it. One binary: each would compile the engine anew for the targets in it.
+
+mod allocation;
+mod arviz_agreement;
+mod bad_input;
+mod common;
+mod frames;
+mod layers;
+mod many;
+mod own_model;
+mod ranks;
+mod readme;
+mod resume;
+mod run;
+mod warmup;
