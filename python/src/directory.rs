@@ -31,6 +31,12 @@ impl Directory {
         self.run.rows()
     }
 
+    /// How many rows of latents each chain has.
+    fn latent_rows(&self) -> Vec<usize> {
+        let chains = 0..self.run.chains();
+        chains.map(|chain| self.run.latents(chain).rows()).collect()
+    }
+
     /// The draws of a column (or latent, or statistic), an array for each chain, all of the same length.
     fn column<'py>(
         &self,

@@ -120,7 +120,7 @@ def test_predictions_are_those_of_the_command(data, tmp_path):
     run = towline.sample(towline.glmm("y ~ x + (1 | group)", frame, "poisson"), out=tmp_path / "run", **FIT)
     new = pandas.DataFrame({"x": [0.0, 1.5], "group": ["a", "f"]}, index=[7, 9])
     ours = run.predict(new)
-    assert list(ours.index) == [7, 9] and "response_mean" in ours
+    assert list(ours.index) == [7, 9] and "mean_mean" in ours
     new.to_csv(tmp_path / "new.csv", index=False)
     command("predict", run.path, "--at", tmp_path / "new.csv", "--out", tmp_path / "predicted.csv")
     theirs = pandas.read_csv(tmp_path / "predicted.csv")
@@ -137,7 +137,7 @@ def test_a_gaussian_process_of_a_frame_runs_and_predicts(tmp_path):
     assert len(run.latents) > 0 and all(values.shape == (2, 60) for values in run.latents.values())
     name = run.latent_names[1]
     np.testing.assert_array_equal(run[name], run._directory.column(name, "latent"))
-    assert predicted["response_mean"][0] > 0.6 and predicted["response_mean"][1] < 0.4
+    assert predicted["mean_mean"][0] > 0.6 and predicted["mean_mean"][1] < 0.4
 
 
 def test_a_polars_frame_is_as_good_as_a_dictionary(data, tmp_path):

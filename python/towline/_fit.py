@@ -177,11 +177,19 @@ def _model(
     return model
 
 
-def predict(folder: Path, data: Any, level: float = 0.95, draws: int = 400) -> Any:
-    """The linear predictor and the mean of the response at new rows, averaged over draws of a fit.
+def _numbers(cells: list[str]) -> np.ndarray:
+    """Numbers, or text where they are none (the most probable class)."""
+    try:
+        return np.array([float(cell) for cell in cells])
+    except ValueError:
+        return np.array(cells)
 
-    Returns columns `latent_mean`, `latent_sd`, quantiles, and the same of `response`: in a frame where `data` is one, else in a
-    dictionary of arrays.
+
+def predict(folder: Path, data: Any, level: float = 0.95, draws: int = 1000) -> Any:
+    """The linear predictor, the expected response and a new response at new rows, over draws of a fit.
+
+    Returns columns `latent_mean`, `latent_sd`, quantiles, and the same of `mean` (the expected response) and of `predictive` (a new
+    response, with its noise): in a frame where `data` is one, else in a dictionary of arrays.
     """
     columns = None if isinstance(data, str | os.PathLike) else _columns(data)
     with tempfile.TemporaryDirectory(prefix="towline-") as temporary:
@@ -196,7 +204,7 @@ def predict(folder: Path, data: Any, level: float = 0.95, draws: int = 400) -> A
     rows = list(csv.reader(io.StringIO(table)))
     names = rows[0]
     first = next(k for k, name in enumerate(names) if name.startswith("latent") and name.endswith("_mean"))
-    predicted = {name: np.array([float(row[k]) for row in rows[1:]]) for k, name in enumerate(names) if k >= first}
+    predicted = {name: _numbers([row[k] for row in rows[1:]]) for k, name in enumerate(names) if k >= first}
     module = type(data).__module__.split(".")[0]
     if module == "pandas":
         return type(data)(predicted, index=data.index)

@@ -66,10 +66,9 @@ class Run:
         if not names:
             return {}
         chains = []
-        for chain in range(self.chains):
+        for chain, whole in enumerate(self._directory.latent_rows()):  # what follows the rows that were stored is nobody's
             file = self.path / f"latents-{chain}.f64"
-            numbers = np.fromfile(file, "<f8") if file.exists() else np.empty(0)
-            whole = len(numbers) // len(names)  # a row that is being written is none yet
+            numbers = np.fromfile(file, "<f8", count=whole * len(names)) if whole else np.empty(0)
             chains.append(numbers[: whole * len(names)].reshape(whole, len(names)))
         common = min(len(rows) for rows in chains)
         stacked = np.stack([rows[:common] for rows in chains])
@@ -135,12 +134,28 @@ class Run:
             return arviz.from_dict({"posterior": posterior, "sample_stats": sample_stats})
         return arviz.from_dict(posterior=posterior, sample_stats=sample_stats)
 
+    def _log_jacobian(self) -> np.ndarray:
+        """ln|dθ/du|, chain by chain: chains move on unbounded scales u (a logarithm, a logit), and densities are wanted on the user's."""
+        total = np.zeros((self.chains, self.draws_made))
+        for column in self.manifest["columns"]:
+            lower, upper = column.get("lower"), column.get("upper")
+            if column["role"] not in ("slow", "fast") or column.get("periodic"):
+                continue
+            value = self.draws[column["name"]]
+            if lower is not None:
+                total += np.log(value - lower)
+            if upper is not None:
+                total += np.log(upper - value)
+            if lower is not None and upper is not None:
+                total -= np.log(upper - lower)
+        return total
+
     def to_getdist(self) -> Any:
         """The run as GetDist has it: MCSamples with labels and ranges, a draw a sample."""
         getdist = _needed("getdist", "to_getdist()")
         columns = self.manifest["columns"]
         samples = [np.column_stack([self.draws[name][chain] for name in self.names]) for chain in range(self.chains)]
-        log = [-self.statistics["log_density"][chain] for chain in range(self.chains)]
+        log = list(self._log_jacobian() - self.statistics["log_density"])
         derived = [column["name"] for column in columns if column["role"] == "derived"]
         return getdist.MCSamples(
             samples=samples,
@@ -163,7 +178,7 @@ class Run:
         frame = {"chain": np.repeat(np.arange(chains), draws), "draw": np.tile(np.arange(draws), chains)}
         return pandas.DataFrame({**frame, **{name: values.ravel() for name, values in self.draws.items()}})
 
-    def predict(self, data: Any, level: float = 0.95, draws: int = 400) -> Any:
+    def predict(self, data: Any, level: float = 0.95, draws: int = 1000) -> Any:
         """Predictions at new rows, for runs of `towline.gp`, `towline.glmm` and `towline fit`."""
         from ._fit import predict
 

@@ -246,13 +246,13 @@ def scores(predicted, response):
     """
     with predicted.open(newline="") as lines:
         rows = list(csv.DictReader(lines))
-    several = "response_mean" not in rows[0]
+    several = "mean_mean" not in rows[0]
     wrong, logs = 0, []
     for row in rows:
         if several:
-            chances = {key[len("response_") : -len("_mean")]: float(row[key]) for key in row if key.endswith("_mean") and key.startswith("response_")}
+            chances = {key[len("mean_") : -len("_mean")]: float(row[key]) for key in row if key.endswith("_mean") and key.startswith("mean_")}
         else:
-            chances = {"1": float(row["response_mean"]), "0": 1.0 - float(row["response_mean"])}
+            chances = {"1": float(row["mean_mean"]), "0": 1.0 - float(row["mean_mean"])}
         first, second = sorted(chances, key=chances.get, reverse=True)[:2]
         if chances[first] - chances[second] < TIE and row[response] in (first, second):
             wrong += 0.5

@@ -1,6 +1,8 @@
 //! The command line as clap reads it: one line for each subcommand.
 
-use crate::{export, fit, map, paper, predict, report, resume, run, summary};
+use crate::{
+    check, compare, effects, export, fit, map, paper, predict, report, resume, run, summary,
+};
 use clap::{Parser, Subcommand};
 
 /// Samples posteriors with slow and fast parameters by dragging the fast ones along.
@@ -37,6 +39,12 @@ pub enum Command {
     Map(map::Options),
     /// Predict at new rows from a fitted model
     Predict(predict::Options),
+    /// Check a fitted model: leave-one-out cross-validation, and data that it makes beside the observed
+    Check(check::Options),
+    /// Compare fitted models by how well they would predict new data
+    Compare(compare::Options),
+    /// Show the effects of groups, or what a covariate does to the response
+    Effects(effects::Options),
     /// Sample one of the built-in examples
     Run(run::Options),
     /// Continue a run that was interrupted, or make more draws

@@ -2,6 +2,7 @@
 
 mod csv;
 mod getdist;
+mod names;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod zarr;
@@ -41,7 +42,8 @@ pub enum Format {
     /// The same table in Parquet
     #[cfg(feature = "parquet")]
     Parquet,
-    /// Zarr in ArviZ's layout: groups posterior and sample_stats
+    /// Zarr in ArviZ's layout: posterior and sample_stats; of a fit also log_likelihood, posterior_predictive,
+    /// observed_data and prior
     Zarr,
 }
 

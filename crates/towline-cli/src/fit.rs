@@ -44,13 +44,16 @@ pub fn run(options: Options, ranks: &mut Ranks) -> Result<(), Failure> {
     if ranks.leads() {
         folder::make_room(&folder, options.force).map_err(Failure::Run)?;
     }
-    sampling::begin(
+    let unfactorised = target.unfactorised();
+    let ended = sampling::begin(
         &*boxed(target),
         &folder,
         description,
         &options.sampling,
         ranks,
-    )
+    );
+    sampling::tell_of(&unfactorised);
+    ended
 }
 
 /// What the manifest of a run in a folder says of its model.

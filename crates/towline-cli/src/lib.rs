@@ -2,12 +2,16 @@
 //! flags become a plan, a plan is carried out, and what went wrong becomes an exit code.
 
 mod builtin;
+mod check;
 mod cli;
+mod compare;
+mod effects;
 mod export;
 pub mod failure;
 pub mod fit;
 mod map;
 mod paper;
+mod posterior;
 pub mod predict;
 pub mod registry;
 pub mod report;
@@ -57,6 +61,9 @@ fn carry_out(command: Command, ranks: &mut Ranks) -> Result<(), Failure> {
         Command::Summary(options) => summary::run(&options).map_err(Failure::Run),
         Command::Report(options) => report::run(&options).map_err(Failure::Run),
         Command::Export(options) => export::run(&options).map_err(Failure::Run),
+        Command::Check(options) => check::run(&options),
+        Command::Compare(options) => compare::run(&options),
+        Command::Effects(options) => effects::run(&options),
         Command::Fit(options) => fit::run(*options, ranks),
         Command::Map(options) => map::run(&options),
         Command::Predict(options) => predict::run(&options),

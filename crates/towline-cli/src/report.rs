@@ -5,9 +5,8 @@ mod density;
 mod page;
 
 use crate::runs;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -65,8 +64,39 @@ pub fn write(dir: &Path, out: &Path, params: &[String]) -> Result<()> {
     let run = runs::open(dir)?;
     let names = runs::choose(&run, params)?;
     let data = data::Data::of(&run, names.as_deref())?;
-    let html = page::render(&data)?;
-    fs::write(out, html).with_context(|| format!("cannot write {}", out.display()))
+    let mut html = page::render(&data)?;
+    if run
+        .manifest()
+        .model
+        .get("kind")
+        .and_then(|kind| kind.as_str())
+        == Some("fit")
+    {
+        html = html.replacen("</main>", &format!("{}</main>", checks(dir)), 1);
+    }
+    runs::write_beside(out, html.as_bytes())
+}
+
+/// What `towline check` draws of a fit, as a section of the page.
+fn checks(dir: &Path) -> String {
+    let inside = match crate::check::picture_of(dir) {
+        Ok(svg) => svg.replacen(
+            "<svg ",
+            "<svg style=\"max-width:100%;height:auto;background:#fff\" ",
+            1,
+        ),
+        // The draws can be shown without the data; this cannot.
+        Err(error) => {
+            let why = format!("{error:#}")
+                .replace('&', "&amp;")
+                .replace('<', "&lt;");
+            format!("<p class=\"hint\">Replicated data cannot be shown: {why}</p>")
+        }
+    };
+    format!(
+        "<section id=\"checks\"><div class=\"head\"><h2>Checks</h2></div>{inside}\
+         <p class=\"hint\"><code>towline check</code> tells more: PSIS-LOO, WAIC and figures of replicated data.</p></section>"
+    )
 }
 
 /// Opens the page as the desktop would; where that fails the path has been printed anyway.

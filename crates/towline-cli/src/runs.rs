@@ -1,12 +1,69 @@
 //! What commands that read run directories share: opening one, and choosing parameters.
 
-use anyhow::{Result, bail};
-use std::path::Path;
+use crate::paper::figures::canvas::{self, Scene};
+use anyhow::{Context, Result, bail};
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use towline::store::RunDir;
 
 /// Opens a run directory.
 pub fn open(path: &Path) -> Result<RunDir> {
     Ok(RunDir::open(path)?)
+}
+
+/// Replaces a file as a whole: written beside it, then renamed, so that a failure leaves an earlier one as it was. A
+/// link in its place is not followed.
+pub fn write_beside(path: &Path, bytes: &[u8]) -> Result<()> {
+    replace_with(path, |mut file| Ok(file.write_all(bytes)?))
+}
+
+/// The same, with whatever writes the new file.
+pub fn replace_with(path: &Path, write: impl FnOnce(&File) -> Result<()>) -> Result<()> {
+    let attempt = || -> Result<()> {
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        // A new file of a name that nobody can have planted.
+        let file = tempfile::NamedTempFile::new_in(folder)?;
+        write(file.as_file())?;
+        file.as_file().sync_all()?;
+        readable(file.path())?;
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    };
+    attempt().with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Draws a picture as NAME.svg and NAME.png in a folder, in place of earlier ones once both are drawn.
+pub fn save_picture(scene: &impl Scene, folder: &Path, name: &str) -> Result<Vec<PathBuf>> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot create the folder {}", folder.display()))?;
+    let beside = tempfile::tempdir_in(folder)
+        .with_context(|| format!("cannot write in {}", folder.display()))?;
+    let mut written = Vec::new();
+    for file in canvas::save(scene, beside.path(), name)? {
+        let to = folder.join(file.file_name().unwrap_or_default());
+        readable(&file)
+            .and_then(|()| std::fs::rename(&file, &to))
+            .with_context(|| format!("cannot write {}", to.display()))?;
+        written.push(to);
+    }
+    Ok(written)
+}
+
+/// Temporary files are their owner's alone; results are as readable as any other new file.
+pub fn readable(path: &Path) -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = if path.is_dir() { 0o755 } else { 0o644 };
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?;
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
 }
 
 /// The names that were asked for (`a,b` or with a star at the end, `f*`), or `None` for all columns.

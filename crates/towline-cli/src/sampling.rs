@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use towline::Model;
 use towline::run::{Ended, Progress, Ranks, Run, Settings};
@@ -202,6 +202,20 @@ fn conclude(
     match ended {
         Ended::Stopped => Err(Failure::Interrupted),
         _ => Ok(()),
+    }
+}
+
+/// Says how many covariance matrices of a fit could not be factorised, if any: the posterior ends there.
+pub fn tell_of(unfactorised: &AtomicU64) {
+    let count = unfactorised.load(Ordering::Relaxed);
+    if count > 0 {
+        // Nobody is left to tell where stderr is closed.
+        let _ = writeln!(
+            io::stderr(),
+            "Warning: {count} covariance matrices could not be factorised, and count as outside the support. If there are \
+             many, the posterior is cut off there: raise `jitter` under [gp], merge places that nearly coincide, or \
+             choose another covariance."
+        );
     }
 }
 

@@ -1,13 +1,17 @@
 //! `towline summary`: a run's table, its cost, and what to worry about.
 
+mod table;
+
 use crate::runs::{self, count, duration, short};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
-use comfy_table::{CellAlignment, ContentLineStyle, LineStyle, Table, TableStyle};
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use towline::RunSummary;
+use table::whole;
+pub(crate) use table::wrap;
+use towline::store::RunDir;
+use towline::{RunSummary, diagnose};
 
 /// What a run's summary is called in its directory.
 const FILE: &str = "summary.json";
@@ -19,6 +23,7 @@ const MOST_DRAWS: usize = 1 << 20;
 #[command(after_help = "\
 Examples:
   towline summary runs/neal1                       the table, also while the run is under way
+  towline summary runs/neal1 --level 0.95          with 95 % intervals
   towline summary runs/neal1 --params x,y --json   some parameters, for programs")]
 pub struct Options {
     /// The run directory
@@ -29,11 +34,22 @@ pub struct Options {
     /// Only these parameters, by name or by beginning (f*); latents are shown only if named
     #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
     pub params: Vec<String>,
+    /// Probability between the table's lower and upper quantile
+    #[arg(long, value_name = "P", default_value_t = LEVEL)]
+    pub level: f64,
 }
+
+/// The level of the table unless another is asked for.
+const LEVEL: f64 = 0.9;
 
 /// Prints the summary of a run.
 pub fn run(options: &Options) -> Result<()> {
-    let (summary, mut text) = of(&options.dir, &options.params)?;
+    if !(options.level > 0.0 && options.level < 1.0) {
+        bail!("--level lies between 0 and 1: 0.95 for the quantiles of 2.5 and 97.5 %");
+    }
+    // Colours are for eyes: not for files, nor for those who ask for none.
+    let colour = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let (summary, mut text) = at_level(&options.dir, &options.params, options.level, colour)?;
     if options.json {
         text = serde_json::to_string_pretty(&summary)?;
     }
@@ -46,10 +62,21 @@ pub fn run(options: &Options) -> Result<()> {
 /// # Errors
 /// Where it is no run, or has no parameter of such a name.
 pub fn of(dir: &Path, params: &[String]) -> Result<(RunSummary, String)> {
+    at_level(dir, params, LEVEL, false)
+}
+
+fn at_level(
+    dir: &Path,
+    params: &[String],
+    level: f64,
+    colour: bool,
+) -> Result<(RunSummary, String)> {
     let run = runs::open(dir)?;
     let names = runs::choose(&run, params)?;
     let summary = RunSummary::of(&run, names.as_deref())?;
-    let mut text = format!("{}\n\n{}", table(&summary), cost(&summary));
+    let quantiles = quantiles(&run, &summary, level)?;
+    let table = table::render(&summary, &quantiles, level, colour);
+    let mut text = format!("{table}\n\n{}", wrap(&cost(&summary)));
     let hidden = run.manifest().latents.len();
     if names.is_none() && hidden > 0 {
         text += &format!(
@@ -58,13 +85,39 @@ pub fn of(dir: &Path, params: &[String]) -> Result<(RunSummary, String)> {
         );
     }
     for warning in &summary.warnings {
-        text += &format!("\n\nWarning: {warning}");
+        let said = wrap(&format!("Warning: {warning}"));
+        let said = match said.strip_prefix("Warning:") {
+            Some(rest) if colour => format!("\x1b[1;33mWarning:\x1b[0m{rest}"),
+            _ => said,
+        };
+        text += &format!("\n\n{said}");
     }
     for remark in &summary.remarks {
         text += &format!("\n\nNote: {remark}");
     }
     text += &format!("\n\n{}", summary.verdict());
     Ok((summary, text))
+}
+
+/// The quantiles of each parameter that the table shows.
+fn quantiles(run: &RunDir, summary: &RunSummary, level: f64) -> Result<Vec<table::Quantiles>> {
+    let tail = 0.5 * (1.0 - level);
+    let one = |p: &towline::ParameterSummary| -> Result<table::Quantiles> {
+        let s = &p.summary;
+        if level == LEVEL {
+            return Ok([s.q5, s.median, s.q95]);
+        }
+        let latent = run.manifest().latents.iter().any(|c| c.name == p.name);
+        let chains = if latent {
+            run.latent(&p.name)?
+        } else {
+            run.column(&p.name)?
+        };
+        let chains: Vec<&[f64]> = chains.iter().map(Vec::as_slice).collect();
+        let at = |p: f64| diagnose::quantile(&chains, p);
+        Ok([at(tail), s.median, at(1.0 - tail)])
+    };
+    summary.parameters.iter().map(one).collect()
 }
 
 /// Writes what `--json` prints into the run directory, whole or not at all.
@@ -82,44 +135,6 @@ pub fn store(folder: &Path) -> Result<()> {
         fs::rename(&beside, &path)
     };
     write().with_context(|| format!("cannot write {}", path.display()))
-}
-
-/// A rule below the header only: numbers need no boxes.
-const STYLE: TableStyle = TableStyle::new()
-    .header_separator(LineStyle::none().fill('─').junction('─'))
-    .content_lines(ContentLineStyle::none())
-    .header_lines(ContentLineStyle::none());
-
-fn table(summary: &RunSummary) -> Table {
-    let mut table = Table::new();
-    table.load_style(STYLE);
-    table.set_header([
-        "", "mean", "sd", "5 %", "50 %", "95 %", "MCSE", "ESS bulk", "ESS tail", "R-hat",
-    ]);
-    for parameter in &summary.parameters {
-        let s = &parameter.summary;
-        let mut row = vec![parameter.name.clone()];
-        row.extend([s.mean, s.sd, s.q5, s.median, s.q95, s.mcse_mean].map(short));
-        row.extend([s.ess_bulk, s.ess_tail].map(whole));
-        row.push(if s.rhat.is_nan() {
-            "–".to_owned()
-        } else {
-            format!("{:.3}", s.rhat)
-        });
-        table.add_row(row);
-    }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
-}
-
-fn whole(value: f64) -> String {
-    if value.is_finite() {
-        count(value.round() as u64)
-    } else {
-        "–".to_owned()
-    }
 }
 
 fn cost(summary: &RunSummary) -> String {

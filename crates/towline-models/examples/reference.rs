@@ -89,7 +89,10 @@ fn exponential(sigma: Value, phi: Value, nugget: Option<Value>) -> Covariance {
         sd: sigma,
         ranges: vec![phi],
     }];
-    parts.extend(nugget.map(|sd| Covariance::Nugget { sd }));
+    parts.extend(nugget.map(|sd| Covariance::Nugget {
+        sd,
+        inputs: Vec::new(),
+    }));
     Covariance::Sum(parts)
 }
 

@@ -43,6 +43,8 @@ pub enum Covariance {
     Nugget {
         /// The standard deviation.
         sd: Value,
+        /// The coordinates that tell places apart: those of the process it belongs to. Empty for all.
+        inputs: Vec<usize>,
     },
     /// The sum of independent processes.
     Sum(Vec<Covariance>),
@@ -90,7 +92,10 @@ pub(crate) enum Node {
         sd: Source,
     },
     Constant(Source),
-    Nugget(Source),
+    Nugget {
+        sd: Source,
+        inputs: Vec<usize>,
+    },
     Sum(Vec<Node>),
     Product(Vec<Node>),
 }
@@ -100,8 +105,10 @@ pub(crate) enum Node {
 pub(crate) enum Column<'a> {
     /// Of the data's place j, with places j, j + 1, …
     Own(usize),
-    /// Of another place, with all the data's.
+    /// Of the surface at another place, with all the data's: without what is particular to a place.
     Other(&'a [f64]),
+    /// Of a row at another place, with all the data's: what is particular to a place is shared by rows that are there.
+    Row(&'a [f64]),
 }
 
 impl Covariance {
@@ -127,7 +134,10 @@ impl Covariance {
                 sd: positive(sd),
             },
             Self::Constant { sd } => Node::Constant(positive(sd)),
-            Self::Nugget { sd } => Node::Nugget(positive(sd)),
+            Self::Nugget { sd, inputs } => Node::Nugget {
+                sd: positive(sd),
+                inputs: inputs.clone(),
+            },
             Self::Sum(parts) => {
                 Node::Sum(parts.iter().map(|p| p.number(register, places)).collect())
             }
@@ -177,11 +187,11 @@ impl Node {
     ) {
         let from = match which {
             Column::Own(j) => j,
-            Column::Other(_) => 0,
+            Column::Other(_) | Column::Row(_) => 0,
         };
         let here = |k: usize| match which {
             Column::Own(j) => places.coordinates[k][j],
-            Column::Other(place) => place[k],
+            Column::Other(place) | Column::Row(place) => place[k],
         };
         match self {
             Self::Stationary {
@@ -201,7 +211,7 @@ impl Node {
                                 *r2 = d * d * scale;
                             }
                         }
-                        Column::Other(_) => {
+                        Column::Other(_) | Column::Row(_) => {
                             for (i, r2) in out.iter_mut().enumerate() {
                                 let there = [0, 1].map(|k| places.coordinates[inputs[k]][i]);
                                 let here = [here(inputs[0]), here(inputs[1])];
@@ -232,10 +242,29 @@ impl Node {
                 }
             }
             Self::Constant(sd) => out.fill(sd.get(values).powi(2)),
-            Self::Nugget(sd) => {
+            Self::Nugget { sd, inputs } => {
                 out.fill(0.0);
-                if matches!(which, Column::Own(_)) {
-                    out[0] = sd.get(values).powi(2);
+                let variance = sd.get(values).powi(2);
+                let all = places.coordinates.len();
+                let same = |i: usize| {
+                    let at = |k: usize| places.coordinates[k][from + i] == here(k);
+                    if inputs.is_empty() {
+                        (0..all).all(at)
+                    } else {
+                        inputs.iter().all(|k| at(*k))
+                    }
+                };
+                match which {
+                    Column::Other(_) => {}
+                    // The data's places differ in some coordinate: only a nugget of fewer can be shared.
+                    Column::Own(_) if inputs.is_empty() || inputs.len() == all => out[0] = variance,
+                    Column::Own(_) | Column::Row(_) => {
+                        for (i, value) in out.iter_mut().enumerate() {
+                            if same(i) {
+                                *value = variance;
+                            }
+                        }
+                    }
                 }
             }
             Self::Sum(parts) => {
@@ -255,8 +284,8 @@ impl Node {
                 let squares: f64 = inputs.iter().map(|&k| place[k] * place[k]).sum();
                 sd.get(values).powi(2) * squares
             }
-            Self::Nugget(sd) if with_nugget => sd.get(values).powi(2),
-            Self::Nugget(_) => 0.0,
+            Self::Nugget { sd, .. } if with_nugget => sd.get(values).powi(2),
+            Self::Nugget { .. } => 0.0,
             Self::Sum(parts) => parts
                 .iter()
                 .map(|p| p.variance(values, place, with_nugget))

@@ -4,6 +4,8 @@ mod bernoulli;
 mod binomial;
 mod gaussian;
 mod negative_binomial;
+mod observation;
+pub use observation::Observation;
 mod poisson;
 mod probit;
 mod random;
@@ -111,9 +113,6 @@ pub(crate) trait Pointwise {
 
     /// A datum drawn at η (of the size, where there is one, of the given datum).
     fn draw(datum: Self::Datum, eta: f64, settled: Settled, rng: &mut Rng) -> f64;
-
-    /// The mean of the response at η, for one trial.
-    fn mean(eta: f64) -> f64;
 }
 
 /// Σ log p.
@@ -245,13 +244,5 @@ impl Likelihood {
             pairs.map(|(d, e)| P::draw(*d, *e, settled, rng)).collect()
         }
         dispatch!(self, it => all(it, eta, settled, rng), s => s.draw(eta, rng))
-    }
-
-    /// The mean of the response at one η (of each class: its probability), for one trial.
-    pub fn mean(&self, eta: &[f64], out: &mut [f64]) {
-        fn one<P: Pointwise>(_: &P, eta: f64) -> f64 {
-            P::mean(eta)
-        }
-        dispatch!(self, it => out[0] = one(it, eta[0]), s => s.probabilities_of(eta, out));
     }
 }

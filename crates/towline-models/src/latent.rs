@@ -13,6 +13,8 @@ use crate::newton::{self, System};
 use crate::parameter::{Slow, Source};
 use crate::sparse::{Sparse, SparseAt, SparseSystem};
 use crate::vector::square;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use towline::{ModelError, OwnFrame, Scratch, Target};
 
 /// How many prior draws tell where the middle of the prior is.
@@ -40,6 +42,8 @@ pub struct LatentGaussian {
     pub(crate) settings: Vec<(String, String)>,
     /// The latent values at the mode for the middle of the priors: where searches may begin.
     pub(crate) reference: Option<Vec<f64>>,
+    /// How many covariance matrices could not be factorised, in this model and its clones.
+    pub(crate) unfactorised: Arc<AtomicU64>,
 }
 
 /// What names the latent values of one term.
@@ -66,6 +70,19 @@ pub struct Cache {
     base: f64,
     settled: Settled,
     pub(crate) at: At,
+}
+
+impl Cache {
+    /// The family's own parameter: a Gaussian's standard deviation, a negative binomial's size; else 1.
+    pub fn parameter(&self) -> f64 {
+        self.settled.value
+    }
+
+    /// The log prior of x and y, without the constant of y's.
+    #[cfg(test)]
+    pub(crate) fn log_prior(&self, y: &[f64]) -> f64 {
+        self.base - 0.5 * square(y)
+    }
 }
 
 /// The part of it that η needs.
@@ -116,6 +133,12 @@ impl LatentGaussian {
         self.family
     }
 
+    /// How many covariance matrices could not be factorised so far, in this model and its clones: such points count as
+    /// outside the support, which truncates the posterior if there are many of them.
+    pub fn unfactorised(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.unfactorised)
+    }
+
     /// The observed response.
     pub fn response(&self) -> &[f64] {
         &self.response
@@ -129,7 +152,7 @@ impl LatentGaussian {
         }
     }
 
-    fn spare(&self) -> usize {
+    pub(crate) fn spare(&self) -> usize {
         match &self.latent {
             Latent::Dense(dense) => dense.batch_spare(1),
             Latent::Sparse(sparse) => {
@@ -213,6 +236,9 @@ impl Target for LatentGaussian {
             Latent::Dense(dense) => dense.prepare(&values).map(At::Dense),
             Latent::Sparse(sparse) => Some(At::Sparse(sparse.prepare(&values))),
         };
+        if at.is_none() {
+            self.unfactorised.fetch_add(1, Ordering::Relaxed);
+        }
         let settled = self.likelihood.settle(self.family_parameter.get(&values));
         if settled.constant.is_nan() {
             return Ok(None);

@@ -5,10 +5,12 @@
 
 #![deny(missing_docs)]
 
+mod check;
 mod covariance;
 mod defaults;
 mod dense;
 mod distance;
+mod effects;
 mod error;
 mod family;
 mod fixed;
@@ -23,21 +25,26 @@ mod rank;
 mod resolve;
 mod sparse;
 mod spec;
+mod special;
 mod table;
 mod triangle;
 mod vector;
 mod words;
 
+pub use check::{Loo, Waic, difference, good_k, loo, waic};
 pub use covariance::{Covariance, Places, Shape};
 pub use dense::{DEFAULT_JITTER, Process};
 pub use distance::{Distance, EARTH_RADIUS, great_circle};
 pub use error::Error;
-pub use family::Family;
+pub use family::{Family, Observation};
 pub use fixed::Fixed;
 pub use formula::{SyntaxError, check_formula};
 pub use latent::{Builder, Cache, Data, LatentGaussian};
 pub use parameter::{Parameter, Value};
-pub use predict::{New, Predicted};
+pub use predict::{
+    Coverage, Interval, JointDraw, Mixture, New, Predicted, Predictor, RowPrediction, Scores,
+    Surface, What,
+};
 pub use resolve::{Chosen, ModelParts, Resolved};
 pub use sparse::Grouping;
 pub use spec::{DataSpec, FamilyKind, GpSpec, Link, MissingRule, ModelFile, PriorTexts};

@@ -181,6 +181,20 @@ impl Resolved {
         &self.parts.classes
     }
 
+    /// The response as the formula has it.
+    pub fn response_name(&self) -> String {
+        self.design.response.name().to_owned()
+    }
+
+    /// The places of other rows: input by input.
+    ///
+    /// # Errors
+    /// Columns that are missing there.
+    pub fn places_of(&self, table: &Table) -> Result<Vec<Vec<f64>>, Error> {
+        let inputs = self.design.inputs.iter();
+        inputs.map(|input| input.values(table)).collect()
+    }
+
     /// The inputs of the Gaussian process as they are called.
     pub fn input_names(&self) -> Vec<String> {
         self.design

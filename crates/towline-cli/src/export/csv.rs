@@ -1,12 +1,18 @@
 //! One table: a line for each draw, with its chain and number.
 
+use crate::runs;
 use anyhow::Result;
+use std::fs::File;
 use std::path::Path;
 use towline::store::RunDir;
 
 /// Writes the table. Every draw of every chain is in it, also where one chain has more than the others.
 pub fn write(run: &RunDir, out: &Path) -> Result<()> {
-    let mut writer = csv::Writer::from_path(out)?;
+    runs::replace_with(out, |file| table(run, file))
+}
+
+fn table(run: &RunDir, out: &File) -> Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
     let manifest = run.manifest();
     let mut header = vec!["chain", "draw"];
     header.extend(run.names());

@@ -13,6 +13,10 @@ use towline::store::RunDir;
 
 /// Writes the table.
 pub fn write(run: &RunDir, out: &Path) -> Result<()> {
+    crate::runs::replace_with(out, |file| table(run, file.try_clone()?))
+}
+
+fn table(run: &RunDir, out: File) -> Result<()> {
     let field = |name: &str, kind: Physical| {
         Type::primitive_type_builder(name, kind)
             .with_repetition(Repetition::REQUIRED)
@@ -34,7 +38,7 @@ pub fn write(run: &RunDir, out: &Path) -> Result<()> {
         .with_fields(fields)
         .build()?;
     let properties = Arc::new(WriterProperties::builder().build());
-    let mut file = SerializedFileWriter::new(File::create(out)?, Arc::new(schema), properties)?;
+    let mut file = SerializedFileWriter::new(out, Arc::new(schema), properties)?;
     for chain in 0..run.chains() {
         let draws = run.draws(chain);
         let places: Vec<usize> = (0..draws.width()).collect();

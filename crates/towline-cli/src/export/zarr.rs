@@ -2,26 +2,47 @@
 //!
 //! Written by hand: a few small JSON files beside raw doubles, which every version of Zarr and ArviZ reads.
 
-use anyhow::{Result, bail};
+mod fitted;
+mod terms;
+
+use super::names::unique;
+use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use terms::Term;
 use towline::store::RunDir;
 
-/// Writes the store into a folder, in place of an earlier one.
+/// Writes the store into a folder, in place of an earlier one once all of it is written.
 pub fn write(run: &RunDir, out: &Path) -> Result<()> {
-    if out.exists() {
-        // Only what is certainly an earlier export is replaced.
-        if !out.join(".zgroup").is_file() {
+    let earlier = fs::symlink_metadata(out).ok();
+    if let Some(earlier) = &earlier {
+        // Only what is certainly an earlier export is replaced; a link may lead anywhere.
+        if earlier.file_type().is_symlink() || !out.join(".zgroup").is_file() {
             bail!(
                 "{} exists and is no Zarr store; choose another --out",
                 out.display()
             );
         }
-        fs::remove_dir_all(out)?;
     }
+    let parent = match out.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let beside = tempfile::tempdir_in(parent)
+        .with_context(|| format!("cannot write in {}", parent.display()))?;
+    let folder = beside.path().join("new");
+    fill(run, &folder)?;
+    if earlier.is_some() {
+        fs::rename(out, beside.path().join("old"))?;
+    }
+    fs::rename(&folder, out)?;
+    Ok(())
+}
+
+fn fill(run: &RunDir, folder: &Path) -> Result<()> {
     let mut store = Store {
-        folder: out,
+        folder: folder.to_path_buf(),
         metadata: Map::new(),
     };
     let manifest = run.manifest();
@@ -30,55 +51,83 @@ pub fn write(run: &RunDir, out: &Path) -> Result<()> {
         "inference_library": "towline", "inference_library_version": manifest.towline,
         "arviz_version": "0.23", "created_at": "",
     });
-    let axis = Axis {
-        name: "draw",
-        every: 1,
-        length: run.common_rows(),
-    };
+    let axis = Axis::new(1, run.common_rows());
     store.group("posterior", about.clone())?;
     store.axes("posterior", run.chains(), &axis)?;
-    for (name, chains) in run.names().zip(run.columns()?) {
-        store.array("posterior", name, &chains, &axis)?;
+    let terms = Term::all(&manifest.latents);
+    let mut names: Vec<String> = run.names().map(str::to_owned).collect();
+    names.extend(terms.iter().map(|term| term.name.clone()));
+    let names = unique(&names, safe);
+    let (columns, arrays) = names.split_at(manifest.columns.len());
+    for (name, chains) in columns.iter().zip(run.columns()?) {
+        store.array("posterior", name, &chains, &axis, &[])?;
     }
     store.group("sample_stats", about.clone())?;
     store.axes("sample_stats", run.chains(), &axis)?;
     for name in &manifest.statistics {
         let ours = run.statistics(name)?;
         let theirs = if name == "log_density" { "lp" } else { name };
-        store.array("sample_stats", theirs, &ours, &axis)?;
+        store.array("sample_stats", theirs, &ours, &axis, &[])?;
     }
-    if !manifest.latents.is_empty() {
-        // A group of their own: they may have fewer draws than the rest.
+    if !terms.is_empty() {
         let length = (0..run.chains())
             .map(|k| run.latents(k).rows())
             .min()
             .unwrap_or(0);
-        let axis = Axis {
-            name: "draw",
-            every: manifest.latent_every,
-            length,
-        };
-        store.group("latents", about)?;
-        store.axes("latents", run.chains(), &axis)?;
-        for column in &manifest.latents {
-            store.array("latents", &column.name, &run.latent(&column.name)?, &axis)?;
+        // Thinned, they have a group of their own: theirs are other draws than the rest's.
+        let thinned = manifest.latent_every != 1;
+        let axis = Axis::new(manifest.latent_every, length);
+        let group = if thinned { "latents" } else { "posterior" };
+        if thinned {
+            store.group(group, about.clone())?;
+            store.axes(group, run.chains(), &axis)?;
         }
+        for (term, name) in terms.iter().zip(arrays) {
+            let values = (0..run.chains())
+                .map(|chain| term.values(run.latents(chain), length))
+                .collect::<Result<Vec<_>>>()?;
+            store.array(group, name, &values, &axis, &term.dimensions)?;
+        }
+    }
+    if manifest.model.get("kind").and_then(Value::as_str) == Some("fit") {
+        fitted::add(&mut store, run, &about)?;
     }
     store.consolidate()
 }
 
-struct Axis {
-    name: &'static str,
-    every: u64,
-    length: usize,
+/// A slash would be a folder of its own, and a leading dot one of Zarr's own files.
+fn safe(name: &str) -> String {
+    name.replace(['/', '\\'], "_")
+        .trim_start_matches('.')
+        .to_owned()
 }
 
-struct Store<'a> {
-    folder: &'a Path,
+/// Draws: their numbers.
+struct Axis {
+    steps: Vec<i64>,
+}
+
+impl Axis {
+    /// The last of every so many steps.
+    fn new(every: u64, length: usize) -> Self {
+        let steps = (1..=length as i64).map(|k| k * every as i64 - 1).collect();
+        Self { steps }
+    }
+}
+
+/// A dimension of an array beside chain and draw.
+#[derive(Debug, Clone, PartialEq)]
+struct Dimension {
+    name: String,
+    labels: Vec<String>,
+}
+
+struct Store {
+    folder: PathBuf,
     metadata: Map<String, Value>,
 }
 
-impl Store<'_> {
+impl Store {
     fn json(&mut self, key: &str, value: Value) -> Result<()> {
         let path = self.folder.join(key);
         if let Some(parent) = path.parent() {
@@ -104,44 +153,117 @@ impl Store<'_> {
     /// The coordinates of a group: the numbers of chains and of draws.
     fn axes(&mut self, group: &str, chains: usize, axis: &Axis) -> Result<()> {
         let chain: Vec<i64> = (0..chains as i64).collect();
-        let draw: Vec<i64> = (0..axis.length as i64)
-            .map(|k| k * axis.every as i64)
-            .collect();
-        for (name, values) in [("chain", chain), (axis.name, draw)] {
-            let key = format!("{group}/{name}");
-            let size = values.len();
-            self.describe(
-                &key,
-                json!([size]),
-                json!([size.max(1)]),
-                "<i8",
-                Value::Null,
-                json!([name]),
-            )?;
+        for (name, values) in [("chain", &chain), ("draw", &axis.steps)] {
             let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-            fs::write(self.folder.join(&key).join("0"), bytes)?;
+            self.coordinate(group, name, values.len(), "<i8", &bytes)?;
         }
         Ok(())
     }
 
-    fn array(&mut self, group: &str, name: &str, chains: &[Vec<f64>], axis: &Axis) -> Result<()> {
-        // A slash would be a folder of its own.
-        let key = format!("{group}/{}", name.replace(['/', '\\'], "_"));
-        let shape = json!([chains.len(), axis.length]);
-        let chunk = json!([1, axis.length.max(1)]);
+    fn coordinate(
+        &mut self,
+        group: &str,
+        name: &str,
+        size: usize,
+        dtype: &str,
+        bytes: &[u8],
+    ) -> Result<()> {
+        let key = format!("{group}/{name}");
+        let (shape, chunks) = (json!([size]), json!([size.max(1)]));
+        self.describe(&key, shape, chunks, dtype, Value::Null, json!([name]))?;
+        fs::write(self.folder.join(&key).join("0"), bytes)?;
+        Ok(())
+    }
+
+    /// The labels of a dimension, if the group does not have them yet: text of a fixed length, as NumPy stores it.
+    fn labels(&mut self, group: &str, dimension: &Dimension) -> Result<()> {
+        let key = format!("{group}/{}", dimension.name);
+        if self.metadata.contains_key(&format!("{key}/.zarray")) {
+            return Ok(());
+        }
+        let longest = dimension
+            .labels
+            .iter()
+            .map(|label| label.chars().count())
+            .max();
+        let longest = longest.unwrap_or(0).max(1);
+        let mut bytes = Vec::new();
+        for label in &dimension.labels {
+            let mut codes: Vec<u32> = label.chars().map(u32::from).collect();
+            codes.resize(longest, 0);
+            bytes.extend(codes.iter().flat_map(|code| code.to_le_bytes()));
+        }
+        let dtype = format!("<U{longest}");
+        self.coordinate(
+            group,
+            &dimension.name,
+            dimension.labels.len(),
+            &dtype,
+            &bytes,
+        )
+    }
+
+    /// An array with a chunk for each chain: draw after draw, dimension after dimension.
+    fn array(
+        &mut self,
+        group: &str,
+        name: &str,
+        chains: &[Vec<f64>],
+        axis: &Axis,
+        dimensions: &[Dimension],
+    ) -> Result<()> {
+        let key = format!("{group}/{name}");
+        let sizes: Vec<usize> = dimensions.iter().map(|d| d.labels.len()).collect();
+        let mut shape = vec![chains.len(), axis.steps.len()];
+        shape.extend(&sizes);
+        let chunk: Vec<usize> = std::iter::once(1)
+            .chain(shape[1..].iter().map(|n| *n.max(&1)))
+            .collect();
+        let mut names = vec!["chain", "draw"];
+        names.extend(dimensions.iter().map(|d| d.name.as_str()));
         self.describe(
             &key,
-            shape,
-            chunk,
+            json!(shape),
+            json!(chunk),
             "<f8",
             json!("NaN"),
-            json!(["chain", axis.name]),
+            json!(names),
         )?;
-        for (k, draws) in chains.iter().enumerate() {
-            let draws = &draws[..axis.length.min(draws.len())];
-            let bytes: Vec<u8> = draws.iter().flat_map(|v| v.to_le_bytes()).collect();
-            fs::write(self.folder.join(&key).join(format!("{k}.0")), bytes)?;
+        for dimension in dimensions {
+            self.labels(group, dimension)?;
         }
+        let size: usize = shape[1..].iter().product();
+        for (k, draws) in chains.iter().enumerate() {
+            let draws = &draws[..size.min(draws.len())];
+            let bytes: Vec<u8> = draws.iter().flat_map(|v| v.to_le_bytes()).collect();
+            let mut file = format!("{k}.0");
+            sizes.iter().for_each(|_| file += ".0");
+            fs::write(self.folder.join(&key).join(file), bytes)?;
+        }
+        Ok(())
+    }
+
+    /// An array without chains and draws.
+    fn plain(
+        &mut self,
+        group: &str,
+        name: &str,
+        values: &[f64],
+        dimension: &Dimension,
+    ) -> Result<()> {
+        let key = format!("{group}/{name}");
+        let (size, names) = (values.len(), json!([dimension.name]));
+        self.describe(
+            &key,
+            json!([size]),
+            json!([size.max(1)]),
+            "<f8",
+            json!("NaN"),
+            names,
+        )?;
+        self.labels(group, dimension)?;
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        fs::write(self.folder.join(&key).join("0"), bytes)?;
         Ok(())
     }
 

@@ -1,60 +1,57 @@
-//! How good predictions were, where the response is known.
+//! How good predictions were, where the response is known: in words.
 
-use super::posterior::Surface;
 use std::fmt::Write;
-use towline_models::{FamilyKind, Resolved};
+use towline_models::{Family, Scores, Surface};
 
 /// Bins of predicted probability in the calibration table.
 const BINS: usize = 10;
 
 /// Scores in words.
-pub fn render(
-    resolved: &Resolved,
-    surface: &Surface,
-    observed: &[f64],
-    trials: Option<&[f64]>,
-) -> String {
-    let mean: Vec<f64> = surface
-        .response
-        .iter()
-        .map(|summary| summary.mean)
-        .collect();
-    match resolved.model.family {
-        FamilyKind::Bernoulli => bernoulli(&mean, observed),
-        FamilyKind::Softmax => softmax(&mean, observed),
-        _ => numbers(&mean, observed, trials),
+pub fn render(family: Family, surface: &Surface, scores: &Scores, observed: &[f64]) -> String {
+    let rows = observed.len();
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / rows as f64;
+    let log = mean(&scores.log);
+    match family {
+        Family::BernoulliLogit | Family::BernoulliProbit => {
+            bernoulli(&scores.expected, observed, log)
+        }
+        Family::Softmax => {
+            let best = |row: usize| {
+                let of = surface.classes_of(row, 0.5);
+                let top = (0..of.len()).max_by(|a, b| of[*a].mean.total_cmp(&of[*b].mean));
+                top.unwrap_or(0) as f64
+            };
+            let errors = (0..rows).filter(|row| best(*row) != observed[*row]).count();
+            format!(
+                "{rows} rows: {}, accuracy {:.4}, mean log score {log:.4}, Brier score {:.4}",
+                plural(errors, "error"),
+                1.0 - errors as f64 / rows as f64,
+                mean(&scores.crps),
+            )
+        }
+        _ => numbers(scores, observed, log, mean(&scores.crps)),
     }
 }
 
-fn bernoulli(probability: &[f64], observed: &[f64]) -> String {
+fn plural(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn bernoulli(probability: &[f64], observed: &[f64], log: f64) -> String {
     let rows = observed.len();
-    let errors = probability
-        .iter()
-        .zip(observed)
-        .filter(|(p, y)| (**p > 0.5) != (**y > 0.5))
-        .count();
-    let log: f64 = probability
-        .iter()
-        .zip(observed)
-        .map(|(p, y)| if *y > 0.5 { p.ln() } else { (1.0 - p).ln() })
-        .sum();
-    let brier: f64 = probability
-        .iter()
-        .zip(observed)
-        .map(|(p, y)| (p - y).powi(2))
-        .sum();
+    let pairs = || probability.iter().zip(observed);
+    let errors = pairs().filter(|(p, y)| (**p > 0.5) != (**y > 0.5)).count();
+    let brier: f64 = pairs().map(|(p, y)| (p - y).powi(2)).sum();
     let count = rows as f64;
     let mut text = format!(
-        "{rows} rows: {errors} errors, accuracy {:.4}, mean log score {:.4}, Brier score {:.4}\n\n\
+        "{rows} rows: {}, accuracy {:.4}, mean log score {log:.4}, Brier score {:.4}\n\n\
          calibration:\n  probability   rows   mean predicted   observed",
+        plural(errors, "error"),
         1.0 - errors as f64 / count,
-        log / count,
         brier / count
     );
     for bin in 0..BINS {
-        let inside: Vec<(f64, f64)> = probability
-            .iter()
-            .zip(observed)
+        let inside: Vec<(f64, f64)> = pairs()
             .filter(|(p, _)| ((**p * BINS as f64) as usize).min(BINS - 1) == bin)
             .map(|(p, y)| (*p, *y))
             .collect();
@@ -75,35 +72,38 @@ fn bernoulli(probability: &[f64], observed: &[f64]) -> String {
     text
 }
 
-fn softmax(probability: &[f64], observed: &[f64]) -> String {
-    let rows = observed.len();
-    let classes = probability.len() / rows;
-    let (mut errors, mut log) = (0, 0.0);
-    for (row, class) in observed.iter().enumerate() {
-        let of = |class: usize| probability[class * rows + row];
-        let best = (0..classes).max_by(|a, b| of(*a).total_cmp(&of(*b)));
-        errors += usize::from(best != Some(*class as usize));
-        log += of(*class as usize).ln();
-    }
-    let count = rows as f64;
-    format!(
-        "{rows} rows: {errors} errors, accuracy {:.4}, mean log score {:.4}",
-        1.0 - errors as f64 / count,
-        log / count
-    )
-}
-
-fn numbers(mean: &[f64], observed: &[f64], trials: Option<&[f64]>) -> String {
+fn numbers(scores: &Scores, observed: &[f64], log: f64, crps: f64) -> String {
     let rows = observed.len() as f64;
-    let expected = |row: usize| mean[row] * trials.map_or(1.0, |trials| trials[row]);
-    let error = |row: usize| observed[row] - expected(row);
-    let square: f64 = (0..observed.len()).map(|row| error(row).powi(2)).sum();
-    let absolute: f64 = (0..observed.len()).map(|row| error(row).abs()).sum();
-    format!(
-        "{rows} rows: root mean square error {:.4}, mean absolute error {:.4}",
+    let off = || observed.iter().zip(&scores.expected).map(|(y, mu)| y - mu);
+    let square: f64 = off().map(|d| d * d).sum();
+    let absolute: f64 = off().map(f64::abs).sum();
+    let mut text = format!(
+        "{rows} rows: mean log score {log:.4}, CRPS {crps:.4}, root mean square error {:.4}, mean absolute error {:.4}\n\n\
+         coverage of predictive intervals:\n  level   should hold   held",
         (square / rows).sqrt(),
         absolute / rows
-    )
+    );
+    for one in &scores.coverage {
+        let percent = |part: f64| 100.0 * part;
+        let _ = write!(
+            text,
+            "\n  {:>3.0} %   {:>9.1} %   {:.1} %",
+            percent(one.level),
+            percent(one.expected),
+            percent(one.observed)
+        );
+    }
+    let parts: Vec<String> = scores
+        .pit
+        .iter()
+        .map(|p| format!("{:.0}", 100.0 * p))
+        .collect();
+    let _ = write!(
+        text,
+        "\ncalibration: per cent of the rows in each tenth of their predictive distribution (10 each is perfect)\n  {}",
+        parts.join("  ")
+    );
+    text
 }
 
 #[cfg(test)]
@@ -112,12 +112,9 @@ mod tests {
 
     #[test]
     fn errors_and_scores_are_counted() {
-        let text = bernoulli(&[0.9, 0.2, 0.6], &[1.0, 0.0, 0.0]);
-        assert!(text.contains("1 errors, accuracy 0.6667"), "{text}");
         let log = (0.9f64.ln() + 0.8f64.ln() + 0.4f64.ln()) / 3.0;
+        let text = bernoulli(&[0.9, 0.2, 0.6], &[1.0, 0.0, 0.0], log);
+        assert!(text.contains("1 error, accuracy 0.6667"), "{text}");
         assert!(text.contains(&format!("mean log score {log:.4}")), "{text}");
-        // Three classes, two rows: class by class.
-        let text = softmax(&[0.7, 0.1, 0.2, 0.2, 0.1, 0.7], &[0.0, 1.0]);
-        assert!(text.contains("1 errors"), "{text}");
     }
 }

@@ -115,7 +115,9 @@ fn a_mixed_model_is_fitted_resumed_and_predicted_from() {
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(lines.len(), 3, "{csv}");
     assert!(
-        lines[0].ends_with("response_mean,response_sd,response_q2.5,response_q50,response_q97.5"),
+        lines[0].ends_with(
+            "predictive_mean,predictive_sd,predictive_q2.5,predictive_q50,predictive_q97.5"
+        ),
         "{csv}"
     );
     let value = |line: &str, k: usize| line.split(',').nth(k).unwrap().parse::<f64>().unwrap();

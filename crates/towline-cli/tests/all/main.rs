@@ -1,5 +1,6 @@
 //! The command as its users meet it: the binary, in temporary folders. One binary of tests: linking is what takes time.
 
+mod answers;
 mod fit;
 mod paper;
 mod report;

@@ -68,6 +68,7 @@ fn a_run_is_summarised_and_exported() {
         keys(&json["run"]),
         [
             "chains",
+            "cpu_seconds",
             "draws",
             "fast_evals",
             "frame",

@@ -67,6 +67,7 @@ fn all() -> Vec<Covariance> {
     };
     let nugget = Covariance::Nugget {
         sd: Value::Fixed(0.1),
+        inputs: vec![],
     };
     all.push(Covariance::Sum(vec![
         linear.clone(),

@@ -43,8 +43,4 @@ impl Pointwise for Bernoulli {
     fn draw(_: f64, eta: f64, _: Settled, rng: &mut Rng) -> f64 {
         f64::from(rng.uniform() < logistic(eta))
     }
-
-    fn mean(eta: f64) -> f64 {
-        logistic(eta)
-    }
 }

@@ -50,8 +50,4 @@ impl Pointwise for Binomial {
     fn draw([_, m]: [f64; 2], eta: f64, _: Settled, rng: &mut Rng) -> f64 {
         binomial(m, logistic(eta), rng)
     }
-
-    fn mean(eta: f64) -> f64 {
-        logistic(eta)
-    }
 }

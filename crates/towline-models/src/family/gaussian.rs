@@ -45,8 +45,4 @@ impl Pointwise for Gaussian {
     fn draw(_: f64, eta: f64, sd: Settled, rng: &mut Rng) -> f64 {
         eta + sd.value * rng.normal()
     }
-
-    fn mean(eta: f64) -> f64 {
-        eta
-    }
 }

@@ -30,7 +30,7 @@ impl NegativeBinomial {
 }
 
 /// Γ(y + size)/Γ(size) · size^−y, as a logarithm: tends to 0 as the size grows, and must not lose its digits there.
-fn rising(y: f64, size: f64) -> f64 {
+pub(super) fn rising(y: f64, size: f64) -> f64 {
     if y <= 64.0 {
         // A product of few factors.
         (0..y as u32).map(|k| (f64::from(k) / size).ln_1p()).sum()
@@ -76,9 +76,5 @@ impl Pointwise for NegativeBinomial {
 
     fn draw(_: f64, eta: f64, size: Settled, rng: &mut Rng) -> f64 {
         poisson(exp(eta) * gamma(size.value, rng) / size.value, rng)
-    }
-
-    fn mean(eta: f64) -> f64 {
-        eta.exp()
     }
 }

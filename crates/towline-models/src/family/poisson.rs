@@ -48,8 +48,4 @@ impl Pointwise for Poisson {
     fn draw(_: f64, eta: f64, _: Settled, rng: &mut Rng) -> f64 {
         poisson(eta.exp(), rng)
     }
-
-    fn mean(eta: f64) -> f64 {
-        eta.exp()
-    }
 }

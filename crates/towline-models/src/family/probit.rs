@@ -101,8 +101,4 @@ impl Pointwise for Probit {
     fn draw([_, m]: [f64; 2], eta: f64, _: Settled, rng: &mut Rng) -> f64 {
         binomial(m, phi(eta), rng)
     }
-
-    fn mean(eta: f64) -> f64 {
-        phi(eta)
-    }
 }

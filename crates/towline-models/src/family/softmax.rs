@@ -62,15 +62,6 @@ impl Softmax {
         );
     }
 
-    /// The probabilities at one η.
-    pub fn probabilities_of(&self, eta: &[f64], out: &mut [f64]) {
-        let top = eta.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let scale: f64 = eta.iter().map(|e| (e - top).exp()).sum();
-        for (p, e) in out.iter_mut().zip(eta) {
-            *p = (e - top).exp() / scale;
-        }
-    }
-
     pub fn slopes(&self, eta: &[f64], out: &mut [f64]) {
         self.probabilities(eta, out);
         let n = self.labels.len();

@@ -77,7 +77,7 @@ impl Factor {
     }
 
     /// The text of the level of every row.
-    fn values(&self, table: &Table) -> Result<Vec<String>, Error> {
+    pub fn values(&self, table: &Table) -> Result<Vec<String>, Error> {
         match self.columns.as_slice() {
             [] => Ok((1..=table.rows()).map(|row| row.to_string()).collect()),
             [column] => Ok(table.complete(column)?.to_vec()),

@@ -7,6 +7,7 @@ use crate::family::{Family, Likelihood};
 use crate::fixed::{Fixed, Scaled};
 use crate::parameter::{Kind, Parameter, Register, Source, Value};
 use crate::sparse::{Grouping, Sparse};
+use std::sync::Arc;
 
 /// The data that a family explains.
 #[derive(Debug, Clone, PartialEq)]
@@ -207,6 +208,7 @@ impl Builder {
             class_names,
             settings,
             reference: None,
+            unfactorised: Arc::default(),
         };
         model.refer();
         Ok(model)

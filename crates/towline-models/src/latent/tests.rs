@@ -77,6 +77,7 @@ fn process(place_of: bool) -> Process {
         },
         Covariance::Nugget {
             sd: positive("tau"),
+            inputs: vec![],
         },
     ]);
     let axis = |step: f64| wave(step)[..count].to_vec();
@@ -279,6 +280,7 @@ fn a_model_that_can_be_written_both_ways_is_the_same_both_ways() {
             ..Process::new(
                 Covariance::Nugget {
                     sd: positive("sd_day"),
+                    inputs: vec![],
                 },
                 Places::new(vec![vec![0.0; 5]]),
             )
@@ -391,4 +393,27 @@ fn absurd_parameters_have_no_mass_and_do_no_harm() {
             }
         }
     }
+}
+
+#[test]
+fn matrices_that_cannot_be_factorised_are_counted() {
+    use std::sync::atomic::Ordering;
+    let covariance = Covariance::Stationary {
+        shape: Shape::SquaredExponential,
+        inputs: vec![0],
+        distance: crate::Distance::Euclidean,
+        sd: Value::Fixed(1.0),
+        ranges: vec![Value::free("length", Prior::HalfNormal { scale: 1.0 })],
+    };
+    let places = Places::new(vec![vec![0.0, 0.0, 0.1, 0.2]]);
+    let model = Builder::new(Data::new(Family::Poisson, vec![1.0; 4]))
+        .process(Process {
+            jitter: 0.0,
+            ..Process::new(covariance, places)
+        })
+        .build()
+        .unwrap();
+    let before = model.unfactorised().load(Ordering::Relaxed);
+    assert!(model.prepare(&[0.0]).unwrap().is_none());
+    assert_eq!(model.unfactorised().load(Ordering::Relaxed), before + 1);
 }

@@ -112,6 +112,7 @@ impl Design {
             rows: table.rows(),
             fixed: self.fixed.values(table)?,
             offset,
+            trials: self.response.trials_of(table, &mut notes)?,
             places: Places {
                 len: if self.inputs.is_empty() {
                     0
@@ -141,11 +142,26 @@ impl Design {
                     ),
                 });
             }
+            new.newcomers.push(if design.factor.name == "row()" {
+                Vec::new()
+            } else {
+                newcomers(&design.factor.values(table)?)
+            });
             new.groups.push(group);
             new.columns.push(design.values(table)?);
         }
         Ok((new, notes))
     }
+}
+
+/// The same number for rows of the same name, which new groups have in common.
+fn newcomers(names: &[String]) -> Vec<usize> {
+    let mut seen = std::collections::HashMap::new();
+    let mut number = |name| {
+        let next = seen.len();
+        *seen.entry(name).or_insert(next)
+    };
+    names.iter().map(&mut number).collect()
 }
 
 /// Values that must all be above zero.

@@ -136,6 +136,11 @@ impl Design {
         })
     }
 
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Whether a table has the response's columns.
     pub fn is_in(&self, table: &Table) -> bool {
         let response = match &self.source {
@@ -149,6 +154,29 @@ impl Design {
             None => true,
         };
         response && trials
+    }
+
+    /// The trials of every row of a table; empty for a response without any, or where the table does not say (then 1).
+    pub fn trials_of(&self, table: &Table, notes: &mut Vec<String>) -> Result<Vec<f64>, Error> {
+        let (Some(trials), Source::Number(successes)) = (&self.trials, &self.source) else {
+            return Ok(Vec::new());
+        };
+        match trials {
+            Trials::Number(expression) if expression.is_in(table) => {
+                super::design::positive(expression, table, "a number of trials")
+            }
+            Trials::Failures(failures) if failures.is_in(table) && successes.is_in(table) => {
+                let (a, b) = (successes.values(table)?, failures.values(table)?);
+                Ok(a.iter().zip(&b).map(|(a, b)| a + b).collect())
+            }
+            _ => {
+                notes.push(format!(
+                    "{} does not have the numbers of trials: expected and new responses are of one trial",
+                    table.name()
+                ));
+                Ok(Vec::new())
+            }
+        }
     }
 
     /// The response of every row of a table, checked.

@@ -126,8 +126,8 @@ fn attempt<M: Model, const CLOSE: bool>(
     let watch = &job.watches[k];
     let settings = Settings::recorded(&job.manifest);
     let guard = Guard::<M, CLOSE>::new(model, k, &job.control, watch, settings.on_failure);
-    let stages = Stages::new(&job.folder, k);
-    let stored = Checkpoint::read(&job.folder, k)?;
+    let stages = Stages::new(&job.folder, k, job.manifest.fingerprint());
+    let stored = Checkpoint::of(&job.folder, k, &job.manifest)?;
     let mine = Standing {
         has_checkpoint: stored.is_some(),
         stage: stages.newest(),
@@ -244,9 +244,12 @@ fn first_checkpoint<M: Model, const CLOSE: bool>(
     let columns = job.manifest.columns.len();
     let checkpoint = Checkpoint {
         chain: k,
+        run: job.manifest.fingerprint(),
         snapshot: begin.position(),
         rows: 0,
         latent_rows: 0,
+        checksum: 0,
+        latent_checksum: 0,
         moments: Moments::new(columns + job.manifest.latents.len()),
         batches: Batches::new(columns),
         warmup: spent,

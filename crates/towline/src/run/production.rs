@@ -263,10 +263,14 @@ impl<'a> Recorder<'a> {
     ) -> Result<Self, Error> {
         let manifest = &job.manifest;
         let path = |name: &str| job.folder.join(format!("{name}-{k}.f64"));
-        let rows = Rows::open(&path("chain"), manifest.width(), checkpoint.rows)?;
+        let rows = Rows::open(&path("chain"), manifest.width(), checkpoint.rows)?
+            .continuing(checkpoint.checksum);
         let latents = match manifest.latents.len() {
             0 => None,
-            width => Some(Rows::open(&path("latents"), width, checkpoint.latent_rows)?),
+            width => Some(
+                Rows::open(&path("latents"), width, checkpoint.latent_rows)?
+                    .continuing(checkpoint.latent_checksum),
+            ),
         };
         let now = Instant::now();
         watch.show(|progress| {
@@ -345,6 +349,8 @@ impl<'a> Recorder<'a> {
         let checkpoint = &mut self.checkpoint;
         checkpoint.rows = self.rows.rows();
         checkpoint.latent_rows = self.latents.as_ref().map_or(0, Rows::rows);
+        checkpoint.checksum = self.rows.checksum();
+        checkpoint.latent_checksum = self.latents.as_ref().map_or(0, Rows::checksum);
         checkpoint.snapshot.clone_from(&self.position);
         checkpoint.health = chain.health().cloned();
         checkpoint.failures = self.watch.failed();

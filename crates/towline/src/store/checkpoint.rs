@@ -1,6 +1,7 @@
 //! `checkpoint-K.bin`: what a chain needs to go on, and what it has cost so far.
 
 use super::batches::Batches;
+use super::manifest::Manifest;
 use super::moments::Moments;
 use super::{file, framed};
 use crate::chain::Position;
@@ -18,12 +19,18 @@ pub(crate) const VERSION: u32 = 2;
 pub struct Checkpoint {
     /// Which chain.
     pub chain: usize,
+    /// Of which run: its manifest's [`fingerprint`](super::Manifest::fingerprint).
+    pub run: u64,
     /// Where it stands; its totals are production's, the first evaluation included.
     pub snapshot: Position,
     /// Rows of `chain-K.f64` that are safely on disk.
     pub rows: u64,
     /// Rows of `latents-K.f64`.
     pub latent_rows: u64,
+    /// The checksum of those rows of `chain-K.f64`.
+    pub checksum: u64,
+    /// The checksum of those rows of `latents-K.f64`.
+    pub latent_checksum: u64,
     /// Means and variances of every column, then of every latent, over all steps.
     pub moments: Moments,
     /// A digest of every column's draws (latents apart), from which R-hat and effective sizes are estimated.
@@ -69,6 +76,21 @@ impl Checkpoint {
                 }
             })
             .transpose()
+    }
+
+    /// Reads a chain's checkpoint, which must be of this run.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and where it is another run's.
+    pub fn of(folder: &Path, chain: usize, manifest: &Manifest) -> Result<Option<Self>, Error> {
+        let found = Self::read(folder, chain)?;
+        match &found {
+            Some(found) if found.run != manifest.fingerprint() => Err(Error::Damaged {
+                path: Self::path(folder, chain),
+                problem: framed::OTHER_RUN.to_owned(),
+            }),
+            _ => Ok(found),
+        }
     }
 
     /// Reads the bytes of a checkpoint; the path is only for messages.

@@ -28,15 +28,34 @@ impl RunDir {
     /// Where it is none, or its manifest is damaged or of a newer version.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let manifest = Manifest::read(path)?;
-        let open = |name: &str, width: usize| {
-            (0..manifest.chains)
-                .map(|k| Draws::open(&path.join(format!("{name}-{k}.f64")), width))
+        // Before the rows: those that a checkpoint counts are on the disk when it is.
+        let checkpoints = (0..manifest.chains)
+            .map(|k| Checkpoint::of(path, k, &manifest))
+            .collect::<Result<Vec<_>, _>>()?;
+        let open = |name: &str, width: usize, counted: &dyn Fn(&Checkpoint) -> (u64, u64)| {
+            let one = |(k, checkpoint): (usize, &Option<Checkpoint>)| {
+                let draws = Draws::open(&path.join(format!("{name}-{k}.f64")), width)?;
+                match checkpoint {
+                    // What follows was not finished, or is not the run's.
+                    Some(checkpoint) => {
+                        let (rows, checksum) = counted(checkpoint);
+                        draws.counted(rows, checksum)
+                    }
+                    None => Ok(draws.at_most(manifest.draws)),
+                }
+            };
+            checkpoints
+                .iter()
+                .enumerate()
+                .map(one)
                 .collect::<Result<Vec<_>, _>>()
         };
         Ok(Self {
             path: path.to_path_buf(),
-            draws: open("chain", manifest.width())?,
-            latents: open("latents", manifest.latents.len())?,
+            draws: open("chain", manifest.width(), &|c| (c.rows, c.checksum))?,
+            latents: open("latents", manifest.latents.len(), &|c| {
+                (c.latent_rows, c.latent_checksum)
+            })?,
             manifest,
         })
     }
@@ -144,7 +163,7 @@ impl RunDir {
     /// Where one is damaged, or of a newer version.
     pub fn checkpoints(&self) -> Result<Vec<Option<Checkpoint>>, Error> {
         (0..self.chains())
-            .map(|k| Checkpoint::read(&self.path, k))
+            .map(|k| Checkpoint::of(&self.path, k, &self.manifest))
             .collect()
     }
 

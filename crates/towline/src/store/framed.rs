@@ -10,6 +10,10 @@ const MAGIC: &[u8; 8] = b"towline\0";
 /// Magic, version, length of the content, its checksum.
 const HEADER: usize = 8 + 4 + 8 + 8;
 
+/// What is said of a file whose run is not the manifest's.
+pub(crate) const OTHER_RUN: &str = "it is of another run than manifest.json speaks of, or the manifest was changed; put \
+                                    back the files that belong together";
+
 /// Content with its header.
 pub(crate) fn wrap(version: u32, content: &impl Serialize) -> Result<Vec<u8>, String> {
     let content = postcard::to_stdvec(content).map_err(|error| error.to_string())?;
@@ -73,7 +77,7 @@ pub(crate) fn unwrap<T: DeserializeOwned>(
 }
 
 /// FNV-1a: enough to see damage, which is all that is asked of it.
-fn checksum(bytes: &[u8]) -> u64 {
+pub(super) fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })

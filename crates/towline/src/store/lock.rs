@@ -1,6 +1,6 @@
 //! One writer at a time: a lock that the system takes back when the process ends, however it ends.
 
-use super::file::failed;
+use super::file::{failed, refuse_link};
 use crate::error::Error;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -12,6 +12,8 @@ pub struct Lock {
     file: File,
     /// A file that goes when the lock does.
     passing: Option<PathBuf>,
+    /// The directory itself, locked too: whoever deletes the file does not let a second writer in.
+    _folder: Option<File>,
 }
 
 /// What files begin with that processes beside the leading one lock, where a run has several.
@@ -23,7 +25,8 @@ impl Lock {
     /// # Errors
     /// [`Error::Locked`] where another process has it; and where the file cannot be written.
     pub fn take(folder: &Path) -> Result<Self, Error> {
-        let lock = Self::named(folder, "lock")?;
+        let mut lock = Self::named(folder, "lock")?;
+        lock._folder = whole(folder)?;
         // A process of an earlier run may have outlived the one that led it.
         let entries = std::fs::read_dir(folder).map_err(|s| failed("read", folder, s))?;
         for entry in entries.flatten() {
@@ -50,6 +53,7 @@ impl Lock {
 
     fn named(folder: &Path, name: &str) -> Result<Self, Error> {
         let path = folder.join(name);
+        refuse_link(&path)?;
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -82,7 +86,24 @@ impl Lock {
         Ok(Self {
             file,
             passing: None,
+            _folder: None,
         })
+    }
+}
+
+/// A lock of the directory itself, where the system has such locks.
+fn whole(folder: &Path) -> Result<Option<File>, Error> {
+    let Ok(file) = File::open(folder) else {
+        return Ok(None);
+    };
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Err(Error::Locked {
+            path: folder.to_path_buf(),
+            holder: "another process (whose `lock` was deleted)".to_owned(),
+        }),
+        // Not every file system can lock a directory; the file's lock is held.
+        Err(TryLockError::Error(_)) => Ok(None),
     }
 }
 
@@ -94,5 +115,21 @@ impl Drop for Lock {
             // The file stays: if it were removed, two processes could each lock a file of that name.
             None => self.file.set_len(0),
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deleting_the_lock_does_not_let_a_second_writer_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let held = Lock::take(folder.path()).unwrap();
+        std::fs::remove_file(folder.path().join("lock")).unwrap();
+        let second = Lock::take(folder.path());
+        assert!(matches!(second, Err(Error::Locked { .. })), "{second:?}");
+        drop(held);
+        Lock::take(folder.path()).unwrap();
     }
 }

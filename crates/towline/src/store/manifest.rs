@@ -1,6 +1,6 @@
 //! `manifest.json`: what was run.
 
-use super::file;
+use super::{file, framed};
 use crate::error::Error;
 use crate::model::{Column, Role};
 use crate::warmup::tuning::Tuning;
@@ -149,6 +149,25 @@ impl Manifest {
         })?;
         text.push(b'\n');
         file::replace(&path, &text)
+    }
+
+    /// What tells this run from others: a checksum of what its draws depend on. Every binary file of the run carries it,
+    /// so that a manifest that was changed, or a file of another run, is noticed. What a resume may change (how many
+    /// draws, when to stop) and what warm-up finds is not part of it.
+    pub fn fingerprint(&self) -> u64 {
+        let options = &self.options;
+        let parts = (
+            (&self.model, self.seed, self.chains),
+            (&self.columns, &self.statistics, &self.latents),
+            (
+                self.latent_every,
+                options.warmup,
+                options.cost_ratio,
+                options.tuning_given,
+            ),
+        );
+        // What JSON cannot say (no number is infinite here) would have failed when the manifest was written.
+        framed::checksum(&serde_json::to_vec(&parts).unwrap_or_default())
     }
 
     /// Numbers in a row of `chain-K.f64`.

@@ -1,6 +1,6 @@
 //! Draws on disk: rows of little-endian doubles, all of one width, only ever appended.
 
-use super::file::failed;
+use super::file::{failed, refuse_link};
 use crate::error::Error;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -16,7 +16,19 @@ pub struct Rows {
     path: PathBuf,
     file: File,
     rows: u64,
+    checksum: u64,
     waiting: Vec<u8>,
+}
+
+/// What a checksum of rows begins with, and the factor of FNV-1a, which is taken over whole numbers here.
+const BEGIN: u64 = 0xcbf2_9ce4_8422_2325;
+const FACTOR: u64 = 0x0100_0000_01b3;
+
+/// The checksum of rows, one number further.
+#[inline(always)]
+fn further(checksum: u64, value: f64) -> u64 {
+    // The rotation brings high bits, which a product alone leaves where they are, into play.
+    ((checksum ^ value.to_bits()).wrapping_mul(FACTOR)).rotate_left(23)
 }
 
 impl Rows {
@@ -25,6 +37,7 @@ impl Rows {
     /// # Errors
     /// Where it holds fewer, or cannot be written.
     pub fn open(path: &Path, width: usize, rows: u64) -> Result<Self, Error> {
+        refuse_link(path)?;
         let open = || -> std::io::Result<(File, u64)> {
             let file = OpenOptions::new()
                 .read(true)
@@ -53,8 +66,23 @@ impl Rows {
             path: path.to_path_buf(),
             file,
             rows,
+            checksum: BEGIN,
             waiting: Vec::new(),
         })
+    }
+
+    /// With the checksum of the rows that are there already; without any it is known.
+    #[must_use]
+    pub fn continuing(mut self, checksum: u64) -> Self {
+        if self.rows > 0 {
+            self.checksum = checksum;
+        }
+        self
+    }
+
+    /// The checksum of all rows so far, those in memory included.
+    pub fn checksum(&self) -> u64 {
+        self.checksum
     }
 
     /// Adds a row, in memory.
@@ -62,6 +90,9 @@ impl Rows {
     pub fn append(&mut self, row: &[f64]) {
         self.waiting
             .extend(row.iter().flat_map(|value| value.to_le_bytes()));
+        self.checksum = row
+            .iter()
+            .fold(self.checksum, |sum, value| further(sum, *value));
         self.rows += 1;
     }
 
@@ -108,6 +139,8 @@ pub struct Draws {
     path: PathBuf,
     width: usize,
     rows: usize,
+    /// What they must come to, where a checkpoint says so.
+    checksum: Option<u64>,
 }
 
 impl Draws {
@@ -127,7 +160,33 @@ impl Draws {
             path: path.to_path_buf(),
             width,
             rows: if width == 0 { 0 } else { rows },
+            checksum: None,
         })
+    }
+
+    /// The first rows, which a checkpoint counts; what follows them is nobody's.
+    ///
+    /// # Errors
+    /// Where there are fewer.
+    pub(super) fn counted(mut self, rows: u64, checksum: u64) -> Result<Self, Error> {
+        if (self.rows as u64) < rows && self.width > 0 {
+            return Err(Error::Damaged {
+                problem: format!(
+                    "it holds {} rows, and {rows} were stored; put back the file that belongs here",
+                    self.rows
+                ),
+                path: self.path,
+            });
+        }
+        self.rows = self.rows.min(usize::try_from(rows).unwrap_or(usize::MAX));
+        self.checksum = (self.rows > 0).then_some(checksum);
+        Ok(self)
+    }
+
+    /// At most so many rows.
+    pub(super) fn at_most(mut self, rows: u64) -> Self {
+        self.rows = self.rows.min(usize::try_from(rows).unwrap_or(usize::MAX));
+        self
     }
 
     /// How many rows there are.
@@ -189,6 +248,7 @@ impl Draws {
         let mut bytes = vec![0; bytes_each * at_once.min(self.rows)];
         let mut row = vec![0.0; self.width];
         let mut left = self.rows;
+        let mut checksum = BEGIN;
         while left > 0 {
             let now = left.min(at_once);
             let bytes = &mut bytes[..now * bytes_each];
@@ -196,12 +256,20 @@ impl Draws {
             for source in bytes.chunks_exact(bytes_each) {
                 for (value, source) in row.iter_mut().zip(source.chunks_exact(8)) {
                     *value = f64::from_le_bytes(source.try_into().unwrap_or_default());
+                    checksum = further(checksum, *value);
                 }
                 see(&row);
             }
             left -= now;
         }
-        Ok(())
+        match self.checksum {
+            Some(stored) if stored != checksum => Err(Error::Damaged {
+                path: self.path.clone(),
+                problem: "its checksum does not match its rows: a number in it was changed, or it is another chain's"
+                    .to_owned(),
+            }),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -233,5 +301,34 @@ mod tests {
         );
         let error = Rows::open(&path, 2, 3).unwrap_err().to_string();
         assert!(error.contains("2 rows, and 3 were stored"), "{error}");
+    }
+
+    #[test]
+    fn rows_past_those_counted_are_nobodys_and_changed_ones_are_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("chain-0.f64");
+        let mut rows = Rows::open(&path, 2, 0).unwrap();
+        rows.append(&[1.0, 2.0]);
+        rows.sync().unwrap();
+        let first = rows.checksum();
+        // A session ends and another continues: the checksum does too.
+        let mut rows = Rows::open(&path, 2, 1).unwrap().continuing(first);
+        rows.append(&[3.0, 4.0]);
+        rows.append(&[0.0, 0.0]);
+        rows.sync().unwrap();
+        let whole = |rows: u64, sum: u64| Draws::open(&path, 2).unwrap().counted(rows, sum);
+        assert_eq!(whole(1, first).unwrap().column(0).unwrap(), [1.0]);
+        assert_eq!(whole(3, rows.checksum()).unwrap().rows(), 3);
+        assert!(whole(3, rows.checksum()).unwrap().column(1).is_ok());
+        assert!(whole(4, rows.checksum()).is_err());
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[9] ^= 1;
+        fs::write(&path, bytes).unwrap();
+        let said = whole(3, rows.checksum())
+            .unwrap()
+            .column(1)
+            .unwrap_err()
+            .to_string();
+        assert!(said.contains("checksum"), "{said}");
     }
 }

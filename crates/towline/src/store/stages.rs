@@ -18,6 +18,8 @@ const MOST_STAGES: usize = 32;
 pub(crate) struct Stages {
     folder: PathBuf,
     chain: usize,
+    /// The run's [`fingerprint`](super::Manifest::fingerprint).
+    run: u64,
 }
 
 /// The end of a stage.
@@ -29,10 +31,11 @@ pub(crate) struct Stage {
 }
 
 impl Stages {
-    pub fn new(folder: &Path, chain: usize) -> Self {
+    pub fn new(folder: &Path, chain: usize, run: u64) -> Self {
         Self {
             folder: folder.to_path_buf(),
             chain,
+            run,
         }
     }
 
@@ -53,11 +56,11 @@ impl Stages {
     }
 
     pub fn save(&self, stage: &Stage) -> Result<(), Error> {
-        write(&self.path(stage.warming.stage()), stage)
+        self.write(&self.path(stage.warming.stage()), stage)
     }
 
     pub fn load(&self, stage: usize) -> Result<Stage, Error> {
-        read(&self.path(stage))
+        self.read(&self.path(stage))
     }
 
     /// Removes what only warm-up needs.
@@ -69,30 +72,76 @@ impl Stages {
     }
 
     pub fn save_tuning(&self, tuning: &Tuning) -> Result<(), Error> {
-        write(&self.tuning_path(), tuning)
+        self.write(&self.tuning_path(), tuning)
     }
 
     pub fn load_tuning(&self) -> Result<Tuning, Error> {
-        read(&self.tuning_path())
+        self.read(&self.tuning_path())
     }
-}
 
-fn write(path: &Path, content: &impl Serialize) -> Result<(), Error> {
-    match framed::wrap(VERSION, content) {
-        Ok(bytes) => file::replace(path, &bytes),
-        Err(problem) => Err(Error::Damaged {
+    /// With whose it is.
+    fn write(&self, path: &Path, content: &impl Serialize) -> Result<(), Error> {
+        match framed::wrap(VERSION, &(self.run, self.chain as u64, content)) {
+            Ok(bytes) => file::replace(path, &bytes),
+            Err(problem) => Err(Error::Damaged {
+                path: path.to_path_buf(),
+                problem,
+            }),
+        }
+    }
+
+    fn read<T: serde::de::DeserializeOwned>(&self, path: &Path) -> Result<T, Error> {
+        let damaged = |problem: String| Error::Damaged {
             path: path.to_path_buf(),
             problem,
-        }),
+        };
+        let Some(bytes) = file::read(path)? else {
+            return Err(damaged(
+                "it is not there, and the run cannot continue without it".to_owned(),
+            ));
+        };
+        let (run, chain, content): (u64, u64, T) = framed::unwrap(path, VERSION, &bytes)?;
+        if run != self.run {
+            return Err(damaged(framed::OTHER_RUN.to_owned()));
+        }
+        if chain != self.chain as u64 {
+            return Err(damaged(format!("it belongs to chain {chain}")));
+        }
+        Ok(content)
     }
 }
 
-fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, Error> {
-    match file::read(path)? {
-        Some(bytes) => framed::unwrap(path, VERSION, &bytes),
-        None => Err(Error::Damaged {
-            path: path.to_path_buf(),
-            problem: "it is not there, and the run cannot go on without it".to_owned(),
-        }),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_another_chain_or_run_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |chain: usize, run: u64| Stages::new(folder.path(), chain, run);
+        for chain in 0..2 {
+            let stages = of(chain, 7);
+            stages.write(&stages.path(0), &vec![chain as f64]).unwrap();
+        }
+        let read =
+            |chain: usize, run: u64| of(chain, run).read::<Vec<f64>>(&of(chain, run).path(0));
+        assert_eq!(read(1, 7).unwrap(), [1.0]);
+        // The two are exchanged, as by a slip of the hand.
+        let (a, b, c) = (
+            of(0, 7).path(0),
+            of(1, 7).path(0),
+            folder.path().join("aside"),
+        );
+        for (from, to) in [(&a, &c), (&b, &a), (&c, &b)] {
+            std::fs::rename(from, to).unwrap();
+        }
+        let said = read(0, 7).unwrap_err().to_string();
+        assert!(said.contains("belongs to chain 1"), "{said}");
+        // The manifest was changed: its run is another one.
+        for (from, to) in [(&a, &c), (&b, &a), (&c, &b)] {
+            std::fs::rename(from, to).unwrap();
+        }
+        let said = read(0, 8).unwrap_err().to_string();
+        assert!(said.contains("manifest was changed"), "{said}");
     }
 }

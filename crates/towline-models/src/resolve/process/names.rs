@@ -107,7 +107,7 @@ impl<'a> Names<'a> {
         let sd = self.parameter(kernel, "sd", "", sd_default, chooser)?;
         let shape = match kernel.kind {
             KernelKind::Constant => return Ok(Covariance::Constant { sd }),
-            KernelKind::Nugget => return Ok(Covariance::Nugget { sd }),
+            KernelKind::Nugget => return Ok(Covariance::Nugget { sd, inputs }),
             KernelKind::Linear => return Ok(Covariance::Linear { inputs, sd }),
             KernelKind::SquaredExponential => Shape::SquaredExponential,
             KernelKind::Matern12 => Shape::Exponential,

@@ -1,0 +1,237 @@
+//! `towline check DIR`: how well a fitted model predicts its own data, one observation left out at a time, and whether
+//! data that it makes look like those that were observed.
+
+mod picture;
+mod replicated;
+
+use crate::failure::Failure;
+use crate::posterior::Posterior;
+use crate::runs;
+use crate::summary::wrap;
+use anyhow::{Result, bail};
+use clap::Args;
+use picture::Picture;
+use replicated::Statistic;
+use serde_json::json;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use towline::Rng;
+use towline::store::RunDir;
+use towline_models::{Loo, Waic, good_k, loo, waic};
+
+/// Flags of `towline check`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLE)]
+pub struct Options {
+    /// The run of `towline fit`
+    pub dir: PathBuf,
+
+    /// Draws to check with, evenly spaced over all chains
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub draws: usize,
+
+    /// Folder for the picture, check.svg and check.png [default: the run's]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Data made from the priors alone, beside the observed: are the priors on the scale of the data?
+    #[arg(long)]
+    pub prior_only: bool,
+
+    /// Print JSON instead of text, with every observation's elpd and Pareto k
+    #[arg(long)]
+    pub json: bool,
+}
+
+const EXAMPLE: &str = "\
+Examples:
+  towline check epil                 PSIS-LOO, WAIC and replicated data, with check.svg in ./epil
+  towline check epil --prior-only    data made from the priors alone
+  towline compare epil epil-nb       which of two models predicts better";
+
+/// The seed of replicated data: the same every time.
+const SEED: u64 = 20;
+
+/// Checks it.
+pub fn run(options: &Options) -> Result<(), Failure> {
+    if options.draws < 10 {
+        return Err(Failure::Options(anyhow::anyhow!("--draws is at least 10")));
+    }
+    check(options).map_err(Failure::Run)
+}
+
+/// What is known of a fit's predictions.
+pub struct Checked {
+    /// The fit.
+    pub posterior: Posterior,
+    /// Leave-one-out.
+    pub loo: Loo,
+    /// The other criterion.
+    pub waic: Waic,
+}
+
+impl Checked {
+    /// Of the fit in a folder, from at most so many draws.
+    pub fn of(dir: &Path, draws: usize) -> Result<Self> {
+        let posterior = Posterior::open(dir, draws)?;
+        let matrix = posterior.predictor.log_likelihood()?;
+        if matrix.len() < 10 {
+            bail!(
+                "{} has {} draws, too few to check anything: resume the run",
+                dir.display(),
+                matrix.len()
+            );
+        }
+        let efficiency = efficiency(&RunDir::open(dir)?, matrix.len())?;
+        Ok(Self {
+            loo: loo(&matrix, efficiency),
+            waic: waic(&matrix),
+            posterior,
+        })
+    }
+
+    /// The observations whose estimate is not reliable, by their numbers from 0.
+    pub fn bad(&self) -> Vec<usize> {
+        let limit = good_k(self.posterior.len());
+        let all = self.loo.k.iter().enumerate();
+        all.filter(|(_, k)| **k > limit && k.is_finite())
+            .map(|(row, _)| row)
+            .collect()
+    }
+}
+
+/// Effective draws by draws that are used, on average over the columns: thinned draws are worth more each.
+fn efficiency(run: &RunDir, used: usize) -> Result<f64> {
+    let columns = run.columns()?;
+    let sizes: Vec<f64> = columns
+        .iter()
+        .map(|chains| {
+            let chains: Vec<&[f64]> = chains.iter().map(Vec::as_slice).collect();
+            towline::diagnose::ess_mean(&chains)
+        })
+        .filter(|size| size.is_finite())
+        .collect();
+    let mean = sizes.iter().sum::<f64>() / sizes.len().max(1) as f64;
+    Ok(if mean > 0.0 {
+        (mean / used as f64).min(1.0)
+    } else {
+        1.0
+    })
+}
+
+fn check(options: &Options) -> Result<()> {
+    if options.prior_only {
+        return prior(options);
+    }
+    let checked = Checked::of(&options.dir, options.draws)?;
+    let posterior = &checked.posterior;
+    let copies = posterior.predictor.replicated(SEED)?;
+    let observed = posterior.predictor.model().response();
+    let statistics = replicated::compare(observed, &copies);
+    let picture = Picture::new(posterior, &copies, "data made by the fitted model");
+    let folder = options.out.as_ref().unwrap_or(&options.dir);
+    let written = runs::save_picture(&picture, folder, "check")?;
+    if options.json {
+        let value = json!({
+            "draws": posterior.len(),
+            "elpd_loo": checked.loo.elpd, "se_loo": checked.loo.se, "p_loo": checked.loo.p,
+            "elpd_waic": checked.waic.elpd, "se_waic": checked.waic.se, "p_waic": checked.waic.p,
+            "loo_i": checked.loo.pointwise, "pareto_k": checked.loo.k, "good_k": good_k(posterior.len()),
+            "replicated": statistics.iter().map(Statistic::json).collect::<Vec<_>>(),
+        });
+        writeln!(
+            io::stdout().lock(),
+            "{}",
+            serde_json::to_string_pretty(&value)?
+        )?;
+        return Ok(());
+    }
+    let mut text = criteria(&checked);
+    text += "\n\n";
+    text += &replicated::render(&statistics, "the fitted model");
+    for file in written {
+        text += &format!("\nWritten: {}", file.display());
+    }
+    writeln!(io::stdout().lock(), "{text}")?;
+    Ok(())
+}
+
+/// The picture of a fit's replicated data, as SVG: for its report.
+///
+/// # Errors
+/// Where it is no fit, or its data are not there any more.
+pub fn picture_of(dir: &Path) -> Result<String> {
+    // Enough for a picture.
+    let posterior = Posterior::open(dir, 300)?;
+    let copies = posterior.predictor.replicated(SEED)?;
+    let picture = Picture::new(&posterior, &copies, "data made by the fitted model");
+    let folder = tempfile::tempdir()?;
+    runs::save_picture(&picture, folder.path(), "check")?;
+    Ok(std::fs::read_to_string(folder.path().join("check.svg"))?)
+}
+
+/// LOO and WAIC in words.
+fn criteria(checked: &Checked) -> String {
+    let (loo, waic) = (&checked.loo, &checked.waic);
+    let rows = loo.pointwise.len();
+    let limit = good_k(checked.posterior.len());
+    let mut text = format!(
+        "                     elpd       se   effective parameters\n\
+         PSIS-LOO   {:>14.2} {:>8.2} {:>12.2}\n\
+         WAIC       {:>14.2} {:>8.2} {:>12.2}\n",
+        loo.elpd, loo.se, loo.p, waic.elpd, waic.se, waic.p
+    );
+    let bad = checked.bad();
+    if bad.is_empty() {
+        text += &format!("Pareto k is good (at most {limit:.2}) for all {rows} observations.");
+    } else {
+        let shown: Vec<String> = bad
+            .iter()
+            .take(8)
+            .map(|row| (row + 1).to_string())
+            .collect();
+        let more = if bad.len() > 8 { ", …" } else { "" };
+        text += &wrap(&format!(
+            "Warning: Pareto k is above {limit:.2} for {} of {rows} observations ({}{more}): without them the posterior \
+             would be another, and PSIS-LOO is too hopeful there. Refit without them to be sure, or give such \
+             observations a family with heavier tails.",
+            bad.len(),
+            shown.join(", ")
+        ));
+    }
+    text
+}
+
+/// Data made from the priors alone.
+fn prior(options: &Options) -> Result<()> {
+    let posterior = Posterior::open(&options.dir, 1)?;
+    let model = posterior.predictor.model();
+    let mut rng = Rng::stream(SEED, 0);
+    let copies = (0..options.draws)
+        .map(|_| model.prior_draw(&mut rng).map(|(_, data)| data))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| anyhow::anyhow!("{error}"))?;
+    let statistics = replicated::compare(model.response(), &copies);
+    let picture = Picture::new(&posterior, &copies, "data made from the priors alone");
+    let folder = options.out.as_ref().unwrap_or(&options.dir);
+    let written = runs::save_picture(&picture, folder, "prior-check")?;
+    let mut out = io::stdout().lock();
+    if options.json {
+        let all: Vec<_> = statistics.iter().map(Statistic::json).collect();
+        writeln!(
+            out,
+            "{}",
+            serde_json::to_string_pretty(&json!({ "replicated": all }))?
+        )?;
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "{}",
+        replicated::render(&statistics, "the priors alone")
+    )?;
+    for file in written {
+        writeln!(out, "Written: {}", file.display())?;
+    }
+    Ok(())
+}
