@@ -102,7 +102,7 @@ fn at_level(
 /// The quantiles of each parameter that the table shows.
 fn quantiles(run: &RunDir, summary: &RunSummary, level: f64) -> Result<Vec<table::Quantiles>> {
     let tail = 0.5 * (1.0 - level);
-    let one = |p: &towline::ParameterSummary| -> Result<table::Quantiles> {
+    let one = |p: &towline::report::ParameterSummary| -> Result<table::Quantiles> {
         let s = &p.summary;
         if level == LEVEL {
             return Ok([s.q5, s.median, s.q95]);

@@ -1,9 +1,9 @@
 //! The rows that `--frames` adds: plain drags of other lengths, drags in the Laplace frame, and warm-up's own choice.
 
 use super::spec::{Method, Spec};
+use towline::frame::{Curvature, Laplace, Linear};
 use towline::{
-    Cost, Curvature, Drag, Error, Factor, FastMove, FrameRule, Kernel, Laplace, Linear, RandomWalk,
-    SlowProposal, Warmup,
+    Cost, Drag, Error, Factor, FastMove, FrameRule, Kernel, RandomWalk, SlowProposal, Warmup,
 };
 
 /// The paper's proposals in its drags: for x, and for the fast variables of a plain drag.
