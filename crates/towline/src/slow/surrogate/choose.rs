@@ -2,16 +2,17 @@
 
 use super::jump::Jumps;
 use super::limits::{
-    DEGREES, FOLDS, JUMP_MOST_SLOW, JUMPLESS_MOVES, LOOK_PLACES, LOOK_STARTS, MOST_COEFFICIENTS,
-    POINTS_PER_COEFFICIENT, PROCESS_FEWEST, RIDGES, ROUGH_STARTS, TOLERANCE, TRIAL_STARTS,
-    WORST_ERROR,
+    DEGREES, FOLDS, HOT_DRAWS, JUMP_HEAT, JUMP_MOST_SLOW, JUMPLESS_MOVES, LOOK_PLACES, LOOK_STARTS,
+    MOST_COEFFICIENTS, POINTS_PER_COEFFICIENT, PROCESS_FEWEST, RIDGES, ROUGH_STARTS, TOLERANCE,
+    TRIAL_SEED, TRIAL_STARTS, WORST_ERROR,
 };
 use super::polynomial::{NormalEquations, Polynomial, count};
 use super::process::{Hyper, Process};
 use super::shape::{Correction, Guard, Shape};
 use super::visits::{Sample, Samples};
-use super::wander::Trial;
+use super::wander::{Trial, hot_draws};
 use super::{Kind, Quality};
+use crate::random::Rng;
 
 /// A correction fitted to all points, and the same fitted without each fold in turn.
 struct Candidate {
@@ -52,14 +53,24 @@ pub(super) fn choose(samples: &Samples, thorough: bool) -> Option<Choice> {
     let (mut moves, mut memory) = trial.moves();
     let mut jumps = None;
     if thorough && moves > JUMPLESS_MOVES && samples.dim <= JUMP_MOST_SLOW {
-        let mut draws = trial.draws.clone();
-        for place in places(samples) {
-            draws.extend(Trial::new(&chosen.shape, &place, LOOK_STARTS, None).draws);
-        }
-        if let Some(found) = Jumps::fit(&draws) {
+        // Wider than the surrogate itself, so that no tail of it is hard to leave or to find.
+        let mut rng = Rng::stream(TRIAL_SEED, 1);
+        let hot = hot_draws(
+            &chosen.shape,
+            JUMP_HEAT,
+            &places(samples),
+            HOT_DRAWS,
+            &mut rng,
+        );
+        let with_hot = |draws: &[Vec<f64>]| {
+            let stride = draws.len().div_ceil(hot.len().max(1)).max(1);
+            let own = draws.iter().step_by(stride);
+            own.chain(&hot).cloned().collect::<Vec<_>>()
+        };
+        if let Some(found) = Jumps::fit(&with_hot(&trial.draws)) {
             let with = Trial::new(&chosen.shape, &start.w, TRIAL_STARTS, Some(&found));
             // Its parts again, by a chain that goes everywhere: then they have their masses.
-            let found = Jumps::fit(&with.draws).unwrap_or(found);
+            let found = Jumps::fit(&with_hot(&with.draws)).unwrap_or(found);
             trial = Trial::new(&chosen.shape, &start.w, TRIAL_STARTS, Some(&found));
             (moves, memory) = trial.moves();
             jumps = Some(found);
@@ -82,7 +93,7 @@ pub(super) fn choose(samples: &Samples, thorough: bool) -> Option<Choice> {
 
 /// A few points of the bulk, each the furthest from those before it: a shape in several pieces is looked at in each.
 fn places(samples: &Samples) -> Vec<Vec<f64>> {
-    let bulk: Vec<&Sample> = samples.list.iter().filter(|s| s.weight >= 1.0).collect();
+    let bulk: Vec<&Sample> = samples.list.iter().filter(|s| s.inner).collect();
     let mut gaps = vec![f64::INFINITY; bulk.len()];
     let mut chosen: Vec<Vec<f64>> = Vec::new();
     while chosen.len() < LOOK_PLACES.min(bulk.len()) {

@@ -127,7 +127,11 @@ pub const JUMP_MOST_SLOW: usize = 12;
 pub const JUMPLESS_MOVES: usize = 9;
 
 /// Places from which a first chain starts, each the furthest from those before it.
-pub const LOOK_PLACES: usize = 6;
+pub const LOOK_PLACES: usize = 10;
+
+/// Half of the draws that jumps are fitted to come from the surrogate heated so many times, so many from each of those places.
+pub const JUMP_HEAT: f64 = 2.5;
+pub const HOT_DRAWS: usize = 80;
 
 /// Moves before the first heated draw, and between two.
 pub const HEATED_BURN: usize = 101;

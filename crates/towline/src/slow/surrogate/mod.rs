@@ -255,29 +255,19 @@ impl Surrogate {
         places: &[Vec<f64>],
         rng: &mut Rng,
     ) -> Vec<Vec<f64>> {
-        let p = self.dim();
-        let scale = heat.sqrt();
-        let hot = |v: &[f64]| {
-            let mut w = SmallBuffer::new(v.len());
-            let w = w.as_mut();
-            for (w, v) in w.iter_mut().zip(v) {
-                *w = scale * v;
-            }
-            self.shape.log_density(w) / heat
-        };
-        let mut looked = Vec::new();
-        for place in places.iter().filter(|_| p <= JUMP_MOST_SLOW) {
+        let (p, scale) = (self.dim(), heat.sqrt());
+        let whitened = places.iter().filter(|_| p <= JUMP_MOST_SLOW).map(|place| {
             let mut w = vec![0.0; p];
             self.whiten(place, &mut w);
-            w.iter_mut().for_each(|v| *v /= scale);
-            let mut chain = Wander::new(&hot, w, None);
-            for _ in 0..HEATED_LOOK {
-                chain.run(HEATED_STRIDE, rng);
-                looked.push(chain.w.clone());
-            }
-        }
+            w
+        });
+        let whitened: Vec<Vec<f64>> = whitened.collect();
+        let narrow = |w: Vec<f64>| -> Vec<f64> { w.iter().map(|v| v / scale).collect() };
+        let looked = wander::hot_draws(&self.shape, heat, &whitened, HEATED_LOOK, rng);
+        let mut looked: Vec<Vec<f64>> = looked.into_iter().map(narrow).collect();
         let jumps = Jumps::fit(&looked);
         let start = looked.pop().unwrap_or_else(|| vec![0.0; p]);
+        let hot = wander::heated(&self.shape, heat);
         let mut chain = Wander::new(&hot, start, jumps.as_ref());
         chain.run(HEATED_BURN, rng);
         (0..count)

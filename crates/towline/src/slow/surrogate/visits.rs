@@ -38,7 +38,7 @@ pub(super) struct Sample {
     pub wanted: f64,
     pub weight: f64,
     /// Whether it is in the (heated) bulk.
-    inner: bool,
+    pub inner: bool,
 }
 
 /// All points that take part in the fit, and what they say about the extent of the bulk.

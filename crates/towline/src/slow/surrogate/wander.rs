@@ -4,11 +4,14 @@
 //! distance at once. Neither has a step to be tuned.
 
 use super::jump::Jumps;
-use super::limits::{MEMORY, MOVES, RAY_WIDTH, TRIAL_BURN, TRIAL_SEED, TRIAL_STRIDE};
+use super::limits::{
+    HEATED_STRIDE, MEMORY, MOVES, RAY_WIDTH, TRIAL_BURN, TRIAL_SEED, TRIAL_STRIDE,
+};
 use super::shape::Shape;
 use crate::fast::density::{FastDensity, NoModel};
 use crate::fast::moves::{EllipticalSlice, Slice};
 use crate::fast::step::{Move, Point, Work};
+use crate::linalg::SmallBuffer;
 use crate::random::Rng;
 
 /// A chain at w, with the room it needs.
@@ -99,6 +102,39 @@ impl<'a, F: Fn(&[f64]) -> f64> Wander<'a, F> {
         let distance = t[0].exp();
         self.w.iter_mut().for_each(|v| *v *= distance);
     }
+}
+
+/// A shape raised to the power 1/heat, over w/√heat: then a unit normal is as wide as it is.
+pub(super) fn heated(shape: &Shape, heat: f64) -> impl Fn(&[f64]) -> f64 + '_ {
+    let scale = heat.sqrt();
+    move |v: &[f64]| {
+        let mut w = SmallBuffer::new(v.len());
+        let w = w.as_mut();
+        for (w, v) in w.iter_mut().zip(v) {
+            *w = scale * v;
+        }
+        shape.log_density(w) / heat
+    }
+}
+
+/// Draws of a heated shape by short chains from a few places (all as w, not w/√heat).
+pub(super) fn hot_draws(
+    shape: &Shape,
+    heat: f64,
+    places: &[Vec<f64>],
+    count: usize,
+    rng: &mut Rng,
+) -> Vec<Vec<f64>> {
+    let (hot, scale) = (heated(shape, heat), heat.sqrt());
+    let mut draws = Vec::with_capacity(count * places.len());
+    for place in places {
+        let mut chain = Wander::new(&hot, place.iter().map(|v| v / scale).collect(), None);
+        for _ in 0..count {
+            chain.run(HEATED_STRIDE, rng);
+            draws.push(chain.w.iter().map(|v| scale * v).collect());
+        }
+    }
+    draws
 }
 
 /// The surrogate over w.
