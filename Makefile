@@ -128,6 +128,7 @@ test-long: tools
 	TOWLINE_LONG=1 cargo test --package towline --test all -- --nocapture --test-threads 2 frames:: warmup:: run::
 	TOWLINE_LONG=1 cargo test --package towline-cli --test all -- --nocapture --test-threads 2 run::
 	TOWLINE_LONG=1 cargo test --package towline-models --test sbc -- --nocapture --test-threads 2
+	TOWLINE_LONG=1 cargo test --package towline-models --test all -- --nocapture fuzz::
 	TOWLINE_LONG=1 $(MAKE) test-mpi
 
 ## check-data  fits every data set, and compares with other programs' results (some minutes)

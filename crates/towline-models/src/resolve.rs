@@ -222,7 +222,7 @@ fn formula(model: &ModelFile, table: &Table) -> Result<Formula, Error> {
     };
     // `.` stands for what is not used otherwise, here or in the formula.
     let mut used = Vec::new();
-    used_beside(model, &mut used)?;
+    used_beside(model, &mut used);
     let free: Vec<String> = table
         .headers()
         .iter()
@@ -233,7 +233,7 @@ fn formula(model: &ModelFile, table: &Table) -> Result<Formula, Error> {
 }
 
 /// The names that a model uses beside its formula.
-fn used_beside(model: &ModelFile, used: &mut Vec<String>) -> Result<(), Error> {
+fn used_beside(model: &ModelFile, used: &mut Vec<String>) {
     let data = &model.data;
     let texts = [&data.response, &data.trials, &data.exposure];
     let inputs = model.gp.iter().flat_map(|gp| &gp.inputs);
@@ -244,7 +244,6 @@ fn used_beside(model: &ModelFile, used: &mut Vec<String>) -> Result<(), Error> {
             names(&node, used);
         }
     }
-    Ok(())
 }
 
 /// Leaves columns out that are combinations of others because of how factors are coded or crossed, as R does; refuses
@@ -288,7 +287,7 @@ fn complete(
         return Ok(table.clone());
     }
     let mut used = formula.names.clone();
-    used_beside(model, &mut used)?;
+    used_beside(model, &mut used);
     // Unknown names are complained about later, where they can be pointed at.
     let used = used
         .iter()

@@ -2,6 +2,7 @@
 
 mod answers;
 mod fit;
+mod input;
 mod paper;
 mod report;
 mod run;

@@ -10,6 +10,7 @@ use towline_models::{ModelFile, Resolved, Table};
 
 /// What one case may take.
 const LONGEST: Duration = Duration::from_secs(10);
+/// Any: fixed, so that a failure comes again.
 const SEED: u64 = 14;
 
 /// Models of one table; between them they use every part of a model file.
