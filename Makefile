@@ -136,7 +136,7 @@ check-data:
 	cargo build --release
 	python3 tests/data/check.py target/release/towline
 
-## bench      the inner loop beside the same loop in C, warm-up's choice beside a grid, the cost of storing, memory (some minutes)
+## bench      what users run and the inner loop beside the same in C, warm-up's choice beside a grid, the cost of storing, memory (some minutes)
 # For this machine alone, as the C program is: hence a target directory of its own.
 bench:
 	RUSTFLAGS="-C target-cpu=native" cargo run --release --package towline-bench --target-dir target/bench-native

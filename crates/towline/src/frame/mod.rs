@@ -8,6 +8,7 @@ pub(crate) mod anchors;
 pub(crate) mod laplace;
 mod linear;
 mod map;
+mod slope;
 
 pub use anchors::Anchors;
 pub use laplace::{Curvature, Laplace};
