@@ -177,7 +177,9 @@ mod tests {
     #[test]
     fn points_alone_are_a_sample() {
         let mut mixture = Mixture::default();
-        [3.0, 1.0, 2.0].map(|m| mixture.push(m, 0.0));
+        for m in [3.0, 1.0, 2.0] {
+            mixture.push(m, 0.0);
+        }
         assert_eq!(
             [0.0, 0.25, 1.0].map(|p| mixture.quantile(p)),
             [1.0, 1.5, 3.0]
