@@ -1,7 +1,7 @@
 # What is done to this repository by name; `make` alone lists it.
 
 .PHONY: help demo docs figures test tools built compiled lock test-rust test-mpi test-python test-package test-cobaya test-docs test-long check-data package
-.PHONY: bench bench-cobaya bench-peers bench-python bench-scaling
+.PHONY: gallery gallery-page bench bench-cobaya bench-peers bench-python bench-scaling
 
 # Most builds here are from nothing, or of everything: keeping parts of crates for the next one costs more than it saves.
 export CARGO_INCREMENTAL ?= 0
@@ -42,8 +42,8 @@ tools:
 
 # One choice of packages and features for all that follows: with another, cargo compiles what is shared again.
 EVERYTHING = --workspace $(WITHOUT_MPI) --features towline-cli/parquet,towline-python/extension-module
-# The bench and the gallery have no tests: they are linted, and built where they run.
-TESTED = $(EVERYTHING) --exclude towline-bench --exclude towline-gallery
+# The bench has no tests: it is linted, and built where it runs.
+TESTED = $(EVERYTHING) --exclude towline-bench
 
 ## built      lints, docs, and everything that tests run, compiled
 built:
@@ -135,6 +135,14 @@ test-long: tools
 check-data:
 	cargo build --release
 	python3 tests/data/check.py target/release/towline
+
+## gallery    samples every target of the gallery with eight seeds, nothing set, and judges it (some minutes; target/gallery.json)
+gallery:
+	cargo run --release --package towline-gallery
+
+## gallery-page  the docs' page of it, from target/gallery.json
+gallery-page: .venv/ready
+	.venv/bin/python docs/build/gallery.py target/gallery.json target/gallery-draws.json docs
 
 ## bench      what users run and the inner loop beside the same in C, warm-up's choice beside a grid, the cost of storing, memory (some minutes)
 # For this machine alone, as the C program is: hence a target directory of its own.

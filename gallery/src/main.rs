@@ -2,10 +2,13 @@
 
 use std::error::Error;
 use std::path::Path;
-use towline_gallery::{run, targets};
+use towline::Rng;
+use towline_gallery::{Known, run, targets};
 
 /// Draws of each of the four chains.
 const DRAWS: u64 = 2000;
+/// Dots in a target's picture.
+const DOTS: usize = 600;
 /// Seeds of each target.
 const SEEDS: u64 = 8;
 
@@ -18,11 +21,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let mut verdicts = Vec::new();
+    let mut pictures = serde_json::Map::new();
     for target in targets::all() {
         if !names.is_empty() && !names.contains(&target.name) {
             continue;
         }
         let begun = std::time::Instant::now();
+        pictures.insert(target.name.clone(), serde_json::json!(picture(&target)));
         let verdict = run(target, 1..seeds + 1, DRAWS)?;
         println!(
             "{} {:14} {:>3}+{:<4} z {:5.1} ({}), slow/eff {:.2} ({:.2} with warm-up of {:.0}), {:.0} fast/slow, warned {}, {:.0} s  {:?}",
@@ -55,6 +60,23 @@ fn main() -> Result<(), Box<dyn Error>> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/gallery.json");
         let json = serde_json::json!({ "targets": verdicts });
         std::fs::write(&path, serde_json::to_string_pretty(&json)?)?;
+        std::fs::write(
+            path.with_file_name("gallery-draws.json"),
+            serde_json::to_string(&pictures)?,
+        )?;
     }
     Ok(())
+}
+
+/// Independent draws of the first two variables, for a picture of the target.
+fn picture(target: &Known) -> Vec<[f64; 2]> {
+    let mut rng = Rng::stream(7, 0);
+    (0..DOTS)
+        .map(|_| {
+            let (x, y) = target.draw(&mut rng);
+            let mut all = x.into_iter().chain(y);
+            let first = all.next().unwrap_or(0.0);
+            [first, all.next().unwrap_or(0.0)]
+        })
+        .collect()
 }
