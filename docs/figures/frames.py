@@ -15,7 +15,7 @@ def line(row):
     digits = lambda value: f"{float(f'{value:.3g}'):g}"
     return [
         row["test"], row["method"], row["n"] if row["n"] is not None else "",
-        f"{row['act']:.4g}" if se else "", f"{se:.1g}" if se else "",
+        f"{row['act']:.4g}" if se else "", digits(float(f'{se:.1g}')) if se else "",
         digits(row["act"] * slow) if se else "", digits(row["fast_evals"] / row["slow_evals"]),
     ]  # fmt: skip
 
