@@ -539,7 +539,7 @@ fn fitted_rows_are_predicted_as_they_were_fitted() {
     for text in [
         "family = \"poisson\"\nformula = \"y ~ x + offset(log(t)) + (x | g)\"\n[data]\nfile = \"d.csv\"\nexposure = \"e\"",
         "family = \"binomial\"\nformula = \"y | n ~ x + offset(t) + (1 | g)\"\n[data]\nfile = \"d.csv\"",
-        "family = \"gaussian\"\nformula = \"y ~ x + offset(t)\"\n[data]\nfile = \"d.csv\"\n[gp]\ninputs = [\"u\", \"v\"]\n\
+        "family = \"gaussian\"\nformula = \"y ~ x + offset(t)\"\n[data]\nfile = \"d.csv\"\n[[gp]]\ninputs = [\"u\", \"v\"]\n\
          covariance = \"matern32 + nugget\"",
     ] {
         let resolved = Resolved::new(&ModelFile::parse("m.toml", text).unwrap(), &table).unwrap();
