@@ -26,8 +26,11 @@ impl Statistic {
     }
 }
 
+/// A figure of many responses, with its name.
+type Figure = (&'static str, fn(&[f64]) -> f64);
+
 /// The figures that are compared.
-const FIGURES: [(&str, fn(&[f64]) -> f64); 5] = [
+const FIGURES: [Figure; 5] = [
     ("mean", mean),
     ("standard deviation", deviation),
     ("smallest", |data| {

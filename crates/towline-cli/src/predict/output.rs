@@ -50,7 +50,7 @@ pub fn write(
         let mut record: Vec<String> = columns.iter().map(|column| column[row].clone()).collect();
         let mut add = |of: Interval| {
             let numbers = [of.mean, of.sd, of.lower, of.median, of.upper];
-            record.extend(numbers.map(|value| number(value)));
+            record.extend(numbers.map(number));
         };
         if surface.classes > 1 {
             for class in 0..surface.classes {

@@ -337,7 +337,8 @@ impl<T: Target> Chain<T> {
         if computed.to_bits() != log_density.to_bits() {
             let apart = (computed - log_density).abs();
             // Not ≤ alone: NaN is apart.
-            if !(apart <= ROUNDING * log_density.abs().max(1.0)) {
+            // NaN is not near anything.
+            if apart.is_nan() || apart > ROUNDING * log_density.abs().max(1.0) {
                 return Err(Error::ModelChanged {
                     recorded: log_density,
                     computed,

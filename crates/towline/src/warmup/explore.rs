@@ -6,6 +6,7 @@
 
 use super::common::{self, Common};
 use super::curvature;
+use super::probe;
 use super::start::MOST_SLOW;
 use super::walker::Walker;
 use crate::chain::exchange::{Exchange, first_decides};
@@ -17,18 +18,10 @@ use crate::warmup::tuning::Tuning;
 
 /// Visits come from the marginal raised to the power one over this: its standard deviation is then 1.7 times as large.
 const HEAT: f64 = 3.0;
-/// What proposals are made of.
-pub(super) const LEARNED: Extent = Extent {
-    heat: HEAT,
-    reach: 1.0,
-    thorough: true,
-};
+/// The same for one slow variable, where a look far down a tail costs little: ten log units below the mode.
+const HEAT_OF_ONE: f64 = 4.0;
 /// While exploring, a fit is followed further than was seen: along an arm that bends, rays from the centre lead nowhere.
-const EXPLORING: Extent = Extent {
-    heat: HEAT,
-    reach: 1.4,
-    thorough: false,
-};
+const FURTHER: f64 = 1.4;
 /// Points of the first batches: a few, and more for every slow variable.
 const BATCH_BASE: usize = 8;
 const BATCH_EACH: usize = 3;
@@ -43,8 +36,25 @@ const IN_A_ROW: usize = 2;
 const WORST_ERROR: f64 = 4.0;
 /// Visits from which heated chains begin.
 const PLACES: usize = 8;
+/// Searches from surprising places far out, and what exploring may spend more after each.
+const MOST_SEARCHES: usize = 3;
+const MORE: usize = 100;
 /// Chains begin at draws that are this hot: further apart than the target's own.
 const START_HEAT: f64 = 2.0;
+
+/// How hot visits are.
+fn heat(p: usize) -> f64 {
+    if p == 1 { HEAT_OF_ONE } else { HEAT }
+}
+
+/// The extent of the fit that proposals are made of.
+pub(super) fn learned(p: usize) -> Extent {
+    Extent {
+        heat: heat(p),
+        reach: 1.0,
+        thorough: true,
+    }
+}
 
 /// What exploring has to say of itself.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,7 +71,7 @@ pub(super) struct Explored {
 pub(super) fn explore<T: Target>(
     walker: &mut Walker<'_, T>,
     tuning: &mut Tuning,
-    most: usize,
+    mut most: usize,
     common: &mut Common,
     exchange: &mut impl Exchange,
 ) -> Result<Option<Explored>, Error> {
@@ -77,13 +87,18 @@ pub(super) fn explore<T: Target>(
         settled: false,
         error: f64::INFINITY,
     };
-    let mut good = 0;
+    let (mut good, mut searches) = (0, 0);
+    let exploring = Extent {
+        heat: heat(p),
+        reach: FURTHER,
+        thorough: false,
+    };
     while spent < most && good < IN_A_ROW {
         let least = BATCH_BASE + BATCH_EACH * p;
         let size = least.max((BATCH_SHARE * visits.len() as f64) as usize);
         let size = size.min(most - spent).max(1);
         let fitted = first_decides(exchange, || {
-            Surrogate::fit_to(&visits, &tuning.centre, &tuning.slow, EXPLORING)
+            Surrogate::fit_to(&visits, &tuning.centre, &tuning.slow, exploring)
         })?;
         let points = match &fitted {
             Some(fitted) => next_points(fitted, &visits, size, common),
@@ -102,10 +117,19 @@ pub(super) fn explore<T: Target>(
             tuning.slow = fitted.factor().clone();
         }
         common::note(&mut visits, &points, &found);
+        // Settled on what is near: is there anything far?
+        if let Some(fitted) = fitted.filter(|_| good == IN_A_ROW && searches < MOST_SEARCHES) {
+            let (more, cost) = probe::far(walker, &fitted, &rule, &mut visits, common, exchange)?;
+            spent += cost;
+            if more {
+                (good, searches) = (0, searches + 1);
+                most += MORE;
+            }
+        }
     }
     explored.settled = good >= IN_A_ROW;
     let fitted = first_decides(exchange, || {
-        Surrogate::fit_to(&visits, &tuning.centre, &tuning.slow, LEARNED)
+        Surrogate::fit_to(&visits, &tuning.centre, &tuning.slow, learned(p))
     })?;
     let Some(fitted) = fitted else {
         return Ok(None);
@@ -126,7 +150,9 @@ fn first_points(tuning: &Tuning, size: usize, common: &mut Common) -> Vec<Vec<f6
     let p = tuning.centre.len();
     (0..size)
         .map(|_| {
-            let noise: Vec<f64> = (0..p).map(|_| HEAT.sqrt() * common.rng.normal()).collect();
+            let noise: Vec<f64> = (0..p)
+                .map(|_| heat(p).sqrt() * common.rng.normal())
+                .collect();
             let mut x = vec![0.0; p];
             tuning.slow.apply(&noise, &mut x);
             x.iter_mut().zip(&tuning.centre).for_each(|(x, c)| *x += c);
@@ -143,7 +169,12 @@ fn next_points(
     common: &mut Common,
 ) -> Vec<Vec<f64>> {
     let places = places(fitted, visits);
-    let draws = fitted.heated_draws(HEAT, CANDIDATES * size, &places, &mut common.rng);
+    let draws = fitted.heated_draws(
+        heat(fitted.dim()),
+        CANDIDATES * size,
+        &places,
+        &mut common.rng,
+    );
     let whiten = |x: &[f64]| {
         let mut w: Vec<f64> = x.iter().zip(fitted.centre()).map(|(x, c)| x - c).collect();
         fitted.factor().solve(&mut w);
@@ -181,9 +212,9 @@ fn places(fitted: &Surrogate, visits: &[Visit]) -> Vec<Vec<f64>> {
         .iter()
         .map(|v| v.log_marginal)
         .fold(f64::NEG_INFINITY, f64::max);
-    let p = fitted.centre().len() as f64;
+    let p = fitted.dim();
     // About where the heated bulk ends.
-    let high = |visit: &&Visit| visit.log_marginal > top - HEAT * (0.5 * p + 2.0);
+    let high = |visit: &&Visit| visit.log_marginal > top - heat(p) * (0.5 * p as f64 + 2.0);
     let list: Vec<(Vec<f64>, &Visit)> = visits
         .iter()
         .filter(high)
@@ -226,7 +257,7 @@ fn error(fitted: &Surrogate, points: &[Vec<f64>], found: &[Option<f64>]) -> f64 
         // What is higher, the prediction or the truth, says how much the point matters.
         let found = found.filter(|value| value.is_finite());
         let level = found.map_or(*predicted, |f| f.max(*predicted));
-        let counts = ((level - top) / HEAT).min(0.0).exp();
+        let counts = ((level - top) / heat(fitted.dim())).min(0.0).exp();
         let off = found.map_or(WORST_ERROR, |f| (f - predicted).abs().min(WORST_ERROR));
         sum += counts * off * off;
         weight += counts;

@@ -3,7 +3,7 @@
 //! The estimate is off by a little for each fast variable. With thousands of them that adds up to a slope of several units
 //! over the width of the posterior, and a surrogate fitted to it proposes places that the drags then refuse.
 
-use super::explore::LEARNED;
+use super::explore::learned;
 use crate::chain::exchange::Exchange;
 use crate::error::Error;
 use crate::linalg::Factor;
@@ -60,7 +60,7 @@ pub(super) fn fit(
     centre: &[f64],
     slow: &Factor,
 ) -> Option<Surrogate> {
-    let plain = Surrogate::fit_to(visits, centre, slow, LEARNED)?;
+    let plain = Surrogate::fit_to(visits, centre, slow, learned(centre.len()))?;
     let Some(correction) = Correction::fit(crossings, &plain, centre, slow) else {
         return Some(plain);
     };
@@ -71,7 +71,7 @@ pub(super) fn fit(
             log_marginal: visit.log_marginal + correction.at(&visit.x),
         })
         .collect();
-    Surrogate::fit_to(&visits, centre, slow, LEARNED).or(Some(plain))
+    Surrogate::fit_to(&visits, centre, slow, learned(centre.len())).or(Some(plain))
 }
 
 /// Σₖ (tiltₖ wₖ + bendₖ wₖ²/2), for whitened w.
