@@ -1,7 +1,7 @@
 //! Square roots of covariances: lower-triangular, or diagonal where that is all there is.
 
 use super::dot;
-use super::packed::{cholesky, row, solve, solve_transposed};
+use super::packed::{apply, cholesky, row, solve, solve_transposed};
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
 
@@ -175,11 +175,7 @@ impl Factor {
                     out[i] = sds[i] * v[i];
                 }
             }
-            Form::Lower { rows, .. } => {
-                for i in 0..out.len() {
-                    out[i] = dot(&rows[row(i)..=row(i) + i], v);
-                }
-            }
+            Form::Lower { rows, .. } => apply(rows, v, out),
         }
     }
 

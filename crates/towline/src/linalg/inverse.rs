@@ -57,9 +57,17 @@ impl Inverse {
     /// out = L z.
     #[inline]
     pub(crate) fn apply(&self, z: &[f64], out: &mut [f64]) {
-        if let ([value], [upper], [z]) = (&mut *out, &self.upper[..], z) {
-            *value = upper * z;
-            return;
+        match (&self.upper[..], z, &mut *out) {
+            ([upper], [z], [value]) => {
+                *value = upper * z;
+                return;
+            }
+            ([a, b, c], [v, w], [first, second]) => {
+                *first = a * v + b * w;
+                *second = c * w;
+                return;
+            }
+            _ => {}
         }
         let mut rest = &self.upper[..];
         for (i, value) in out.iter_mut().enumerate() {

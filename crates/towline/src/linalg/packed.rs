@@ -63,6 +63,26 @@ pub(crate) fn cholesky(matrix: &[f64], dim: usize, rows: &mut Vec<f64>) -> Resul
     Ok(())
 }
 
+/// out = L v. One and two variables, for which a loop costs more than it does, apart.
+#[inline]
+pub(crate) fn apply(rows: &[f64], v: &[f64], out: &mut [f64]) {
+    match (rows, v, &mut *out) {
+        ([l], [v], [out]) => *out = l * v,
+        ([a, b, c], [v, w], [first, second]) => {
+            *first = a * v;
+            *second = b * v + c * w;
+        }
+        _ => {
+            let mut rest = rows;
+            for (i, value) in out.iter_mut().enumerate() {
+                let (row, below) = rest.split_at(i + 1);
+                *value = dot(row, v);
+                rest = below;
+            }
+        }
+    }
+}
+
 /// v ← L⁻¹ v.
 #[inline]
 pub(crate) fn solve(rows: &[f64], v: &mut [f64]) {

@@ -67,7 +67,7 @@ fn is_test(module: &str) -> bool {
 /// The text without comments and without the test modules at its end.
 fn production(text: &str) -> String {
     let text = text
-        .split("#[cfg(test)]\nmod tests {")
+        .split("\nmod tests {")
         .next()
         .unwrap_or_default();
     let mut skipped = false;
