@@ -141,6 +141,10 @@ impl Model for Known {
 }
 
 /// Fast variables that follow x: yₖ ~ N(centre(x, k), width(x, k)²), whatever the marginal of x is.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "a target is these eight things, and each call names them in one place"
+)]
 pub fn following(
     name: &str,
     about: &str,

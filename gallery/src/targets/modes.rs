@@ -96,7 +96,8 @@ fn unequal() -> Known {
         |x| {
             log_sum(&[
                 (0.9, -0.5 * x[0] * x[0]),
-                (0.1 / 0.1, -0.5 * ((x[0] - 5.0) / 0.1).powi(2)),
+                // A tenth of the mass over a tenth of the width.
+                (1.0, -0.5 * ((x[0] - 5.0) / 0.1).powi(2)),
             ])
         },
         |rng| match rng.uniform() < 0.9 {

@@ -66,10 +66,7 @@ fn is_test(module: &str) -> bool {
 
 /// The text without comments and without the test modules at its end.
 fn production(text: &str) -> String {
-    let text = text
-        .split("\nmod tests {")
-        .next()
-        .unwrap_or_default();
+    let text = text.split("\nmod tests {").next().unwrap_or_default();
     let mut skipped = false;
     let mut kept = Vec::new();
     for line in text.lines() {
