@@ -2,6 +2,7 @@
 
 mod fast_shapes;
 mod modes;
+mod others;
 mod report;
 mod sizes;
 mod slow_shapes;
@@ -16,6 +17,7 @@ pub fn all() -> Vec<Known> {
     all.extend(modes::all());
     all.extend(fast_shapes::all());
     all.extend(sizes::all());
+    all.extend(others::all());
     all
 }
 
