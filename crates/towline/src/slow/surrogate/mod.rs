@@ -142,7 +142,8 @@ impl Surrogate {
         extent: Extent,
     ) -> Option<Self> {
         let (straight, _) = Self::fit_straight(visits, centre, factor, extent)?;
-        if straight.quality.error() <= BENT_ABOVE {
+        // What visits of the target itself say of its tails is too little to bend them by.
+        if extent.heat <= 1.0 || straight.quality.error() <= BENT_ABOVE {
             return Some(straight);
         }
         let bent = straight.bent(visits, extent);

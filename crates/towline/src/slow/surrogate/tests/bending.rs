@@ -3,7 +3,7 @@
 use super::{Pair, reversibility_scores, worst};
 use crate::linalg::Factor;
 use crate::random::Rng;
-use crate::slow::surrogate::{Surrogate, Visit};
+use crate::slow::surrogate::{Extent, Surrogate, Visit};
 
 const PAIRS: usize = 40_000;
 
@@ -28,7 +28,12 @@ fn fitted(rng: &mut Rng) -> Surrogate {
         })
         .collect();
     let factor = Factor::diagonal(&[1.5, 1.7], "test").unwrap();
-    Surrogate::fit(&visits, &[0.0, 0.0], &factor).unwrap()
+    let extent = Extent {
+        heat: 3.0,
+        reach: 1.0,
+        thorough: true,
+    };
+    Surrogate::fit_to(&visits, &[0.0, 0.0], &factor, extent).unwrap()
 }
 
 #[test]
