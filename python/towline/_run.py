@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _towline
+
+if TYPE_CHECKING:
+    from ._answers import Check, Effects, Map
+
+#: The groups of ArviZ that a run can have; those after the second are a fit's.
+_GROUPS = (
+    "posterior",
+    "sample_stats",
+    "log_likelihood",
+    "posterior_predictive",
+    "observed_data",
+    "prior",
+    "prior_predictive",
+)
 
 
 class Run:
@@ -65,11 +80,7 @@ class Run:
         names = self.latent_names
         if not names:
             return {}
-        chains = []
-        for chain, whole in enumerate(self._directory.latent_rows()):  # what follows the rows that were stored is nobody's
-            file = self.path / f"latents-{chain}.f64"
-            numbers = np.fromfile(file, "<f8", count=whole * len(names)) if whole else np.empty(0)
-            chains.append(numbers[: whole * len(names)].reshape(whole, len(names)))
+        chains = [numbers.reshape(-1, len(names)) for numbers in self._directory.latent_draws()]
         common = min(len(rows) for rows in chains)
         stacked = np.stack([rows[:common] for rows in chains])
         return {name: stacked[:, :, k] for k, name in enumerate(names)}
@@ -112,27 +123,32 @@ class Run:
 
         return densities_and_traces(self, _chosen(params))
 
-    def to_arviz(self, latents: bool = False) -> Any:
+    def to_arviz(self, latents: bool = True, groups: list[str] | None = None) -> Any:
         """The run as ArviZ has it: an InferenceData (before ArviZ 1.0), or a DataTree.
 
-        With `latents`, those are in it too; they must have been stored at every draw.
+        Latents are arrays with a dimension of their own (`place`, `school`); where they were stored once in several draws
+        (`thin_latents`), they have a group of their own. A fit also has log_likelihood, posterior_predictive, observed_data, prior and
+        prior_predictive. With `groups`, only those are made.
         """
+        from ._answers import inference
+
         arviz = _needed("arviz", "to_arviz()")
-        posterior = dict(self.draws)
-        if latents:
-            if self.manifest["latent_every"] != 1:
-                raise ValueError("latents were stored once in several draws (thin_latents), which ArviZ has no place for")
-            posterior.update(self.latents)
-        stats = self.statistics
-        sample_stats = {
-            "lp": stats["log_density"],
-            "accepted": stats["outer_accepted"] > 0,
-            "slow_evals": stats["slow_evals"].astype(int),
-            "fast_evals": stats["fast_evals"].astype(int),
-        }
+        wanted = [*_GROUPS, "latents"] if groups is None else list(groups)
+        unknown = [name for name in wanted if name not in (*_GROUPS, "latents")]
+        if unknown:
+            raise ValueError(f"there is no group {', '.join(unknown)}; there can be {', '.join((*_GROUPS, 'latents'))}")
+        if latents and "posterior" in wanted:
+            wanted.append("latents")
+        elif not latents:
+            wanted = [name for name in wanted if name != "latents"]
+        found = inference(self.path, wanted)
+        if "sample_stats" in found:
+            found["sample_stats"] = _as_arviz_names(found["sample_stats"])
         if int(arviz.__version__.split(".")[0]) >= 1:
-            return arviz.from_dict({"posterior": posterior, "sample_stats": sample_stats})
-        return arviz.from_dict(posterior=posterior, sample_stats=sample_stats)
+            from xarray import DataTree
+
+            return DataTree.from_dict(found)
+        return arviz.InferenceData(**found)
 
     def _log_jacobian(self) -> np.ndarray:
         """ln|dθ/du|, chain by chain: chains move on unbounded scales u (a logarithm, a logit), and densities are wanted on the user's."""
@@ -179,13 +195,73 @@ class Run:
         return pandas.DataFrame({**frame, **{name: values.ravel() for name, values in self.draws.items()}})
 
     def predict(self, data: Any, level: float = 0.95, draws: int = 1000) -> Any:
-        """Predictions at new rows, for runs of `towline.gp`, `towline.glmm` and `towline fit`."""
-        from ._fit import predict
+        """Predictions at new rows, for runs of `towline.gp`, `towline.glmm` and `towline fit`.
+
+        Columns are `latent_mean`, `latent_sd` and quantiles of the linear predictor, and the same of `mean` (the expected response) and
+        of `predictive` (a new response, with its noise): in a frame where `data` is one, else in a dictionary of arrays.
+        """
+        from ._answers import predict
 
         return predict(self.path, data, level, draws)
 
+    def predict_draws(self, data: Any, draws: int = 1000) -> dict[str, np.ndarray]:
+        """Joint draws at new rows: `latent` and `response`, each of shape (draws, rows); with classes, latents have them last."""
+        from ._answers import predict_draws
+
+        return predict_draws(self.path, data, draws)
+
+    def map(
+        self,
+        response: bool = False,
+        with_intercept: bool = False,
+        above: float | None = None,
+        cells: int = 60,
+        at: Any = None,
+        inside: Any = None,
+        draws: int = 1000,
+    ) -> Map:
+        """The fitted surface of a process over two inputs, with its uncertainty: `.data` is a frame, and a notebook shows the picture.
+
+        Parameters
+        ----------
+        response, with_intercept
+            Of the mean response, or of the linear predictor, with covariates at their means, instead of the centred process.
+        above
+            Also the probability that it is above this value.
+        cells
+            Cells along the longer side of a grid around the data.
+        at, inside
+            Frames, dictionaries or CSV files with the process's two inputs: the places to map instead of a grid; the corners of a
+            polygon to stay in.
+        draws
+            Draws to average over, evenly spaced over all chains.
+        """
+        from ._answers import mapped
+
+        return mapped(self.path, with_intercept, response, above, cells, at, inside, draws)
+
+    def check(self, draws: int = 1000, prior_only: bool = False) -> Check:
+        """PSIS-LOO, WAIC, and data made by the fitted model beside the observed; with `prior_only`, by the priors alone."""
+        from ._answers import Check
+
+        return Check(*_towline.check(self.path, int(draws), bool(prior_only)))
+
+    def effects(self, name: str, contrast: str | None = None, level: float = 0.95, draws: int = 1000) -> Effects:
+        """The effects of a grouping's groups, or what a column of the data does to the mean response, with intervals.
+
+        `contrast="a-b"` is the difference between two values of the column.
+        """
+        from ._answers import Effects
+
+        found, _, text, picture = _towline.effects(self.path, name, contrast, float(level), int(draws))
+        return Effects(found, text, picture)
+
     def __repr__(self) -> str:
         return f"<towline.Run {self.path}: {self.chains} chains of {self.draws_made} draws of {', '.join(self.names[:8])}>"
+
+    def _repr_html_(self) -> str:
+        head = f"<p><b>{html.escape(str(self.path))}</b>: {self.chains} chains of {self.draws_made} draws</p>"
+        return head + (self.summary()._repr_html_() if self.draws_made > 3 else "")
 
 
 class Summary:
@@ -223,6 +299,19 @@ class Summary:
         return self._text
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from ._display import summary_html
+
+        return summary_html(self)
+
+
+def _as_arviz_names(stats: Any) -> Any:
+    """What a sampler's statistics are called there, and their types."""
+    stats = stats.rename(outer_accepted="accepted")
+    return stats.assign(
+        accepted=stats["accepted"] > 0, slow_evals=stats["slow_evals"].astype(int), fast_evals=stats["fast_evals"].astype(int)
+    )
 
 
 def open(path: str | os.PathLike[str]) -> Run:

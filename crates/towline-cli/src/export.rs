@@ -1,5 +1,6 @@
 //! `towline export`: a run's draws for other people's tools.
 
+pub mod arviz;
 mod csv;
 mod getdist;
 mod names;

@@ -2,14 +2,14 @@
 //! flags become a plan, a plan is carried out, and what went wrong becomes an exit code.
 
 mod builtin;
-mod check;
+pub mod check;
 mod cli;
-mod compare;
-mod effects;
-mod export;
+pub mod compare;
+pub mod effects;
+pub mod export;
 pub mod failure;
 pub mod fit;
-mod map;
+pub mod map;
 mod paper;
 mod posterior;
 pub mod predict;
@@ -17,7 +17,7 @@ pub mod registry;
 pub mod report;
 mod resume;
 mod run;
-mod runs;
+pub mod runs;
 pub mod sampling;
 pub mod summary;
 

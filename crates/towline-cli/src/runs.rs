@@ -53,6 +53,25 @@ pub fn save_picture(scene: &impl Scene, folder: &Path, name: &str) -> Result<Vec
     Ok(written)
 }
 
+/// A picture as its files hold it.
+#[derive(Debug, Clone)]
+pub struct Drawn {
+    /// For pages.
+    pub svg: String,
+    /// For everything else.
+    pub png: Vec<u8>,
+}
+
+/// Draws a picture for somebody who wants no files.
+pub fn drawn(scene: &impl Scene) -> Result<Drawn> {
+    let folder = tempfile::tempdir()?;
+    canvas::save(scene, folder.path(), "picture")?;
+    Ok(Drawn {
+        svg: std::fs::read_to_string(folder.path().join("picture.svg"))?,
+        png: std::fs::read(folder.path().join("picture.png"))?,
+    })
+}
+
 /// Temporary files are their owner's alone; results are as readable as any other new file.
 pub fn readable(path: &Path) -> std::io::Result<()> {
     #[cfg(unix)]

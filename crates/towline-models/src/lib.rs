@@ -48,5 +48,5 @@ pub use predict::{
 pub use resolve::{Chosen, ModelParts, Resolved};
 pub use sparse::Grouping;
 pub use spec::{DataSpec, FamilyKind, GpSpec, Link, MissingRule, ModelFile, PriorTexts};
-pub use table::Table;
+pub use table::{Cells, Table};
 pub use words::{Words, known_words};

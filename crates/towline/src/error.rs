@@ -6,7 +6,7 @@ use std::path::PathBuf;
 pub type ModelError = Box<dyn std::error::Error + Send + Sync>;
 
 /// What the engine refuses or reports.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A drag of no intervals.
@@ -245,6 +245,13 @@ pub enum Error {
         /// Who holds the lock.
         holder: String,
     },
+}
+
+/// The same words as for people: it is what `fn main() -> Result<(), Error>` and `unwrap` print.
+impl std::fmt::Debug for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 /// What to do about a failure of the file system, where there is something to say.

@@ -347,3 +347,44 @@ impl Picture {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use towline::Rng;
+
+    /// Counts with mean 3, by cumulated probabilities.
+    fn poisson(mean: f64, rng: &mut Rng) -> f64 {
+        let (mut k, mut p, u) = (0.0, (-mean).exp(), rng.uniform());
+        let mut sum = p;
+        while u > sum && k < 1000.0 {
+            k += 1.0;
+            p *= mean / k;
+            sum += p;
+        }
+        k
+    }
+
+    fn outside(left: &Left) -> usize {
+        let Left::Rootogram(bars) = left else {
+            panic!("counts have a rootogram")
+        };
+        let is_out = |(_, own, [low, _, high]): &&(f64, f64, [f64; 3])| own < low || own > high;
+        bars.iter().filter(is_out).count()
+    }
+
+    #[test]
+    fn counts_that_a_model_does_not_make_stand_out_of_their_bars() {
+        let mut rng = Rng::stream(3, 0);
+        let copies: Vec<Vec<f64>> = (0..200)
+            .map(|_| (0..300).map(|_| poisson(3.0, &mut rng)).collect())
+            .collect();
+        let same: Vec<f64> = (0..300).map(|_| poisson(3.0, &mut rng)).collect();
+        // The mean of each varies as an exponential number does: a negative binomial.
+        let wild: Vec<f64> = (0..300)
+            .map(|_| poisson(-3.0 * rng.uniform().ln(), &mut rng))
+            .collect();
+        assert!(outside(&rootogram(&same, &copies)) <= 3);
+        assert!(outside(&rootogram(&wild, &copies)) >= 6);
+    }
+}
