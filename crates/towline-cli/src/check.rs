@@ -253,9 +253,9 @@ fn criteria(checked: &Checked) -> String {
     let rows = loo.pointwise.len();
     let limit = good_k(checked.posterior.len());
     let mut text = format!(
-        "                     elpd       se   effective parameters\n\
-         PSIS-LOO   {:>14.2} {:>8.2} {:>12.2}\n\
-         WAIC       {:>14.2} {:>8.2} {:>12.2}\n",
+        "                   elpd       se   effective parameters\n\
+         PSIS-LOO   {:>12.2} {:>8.2} {:>22.2}\n\
+         WAIC       {:>12.2} {:>8.2} {:>22.2}\n",
         loo.elpd, loo.se, loo.p, waic.elpd, waic.se, waic.p
     );
     let bad = checked.bad();
@@ -271,7 +271,7 @@ fn criteria(checked: &Checked) -> String {
         text += &wrap(&format!(
             "Warning: Pareto k is above {limit:.2} for {} of {rows} observations ({}{more}): without them the posterior \
              would be another, and PSIS-LOO is too hopeful there. Refit without them to be sure, or give such \
-             observations a family with heavier tails.",
+             observations a family with heavier tails. (Where each has an effect of its own, row(), it is always so.)",
             bad.len(),
             shown.join(", ")
         ));

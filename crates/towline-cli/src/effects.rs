@@ -116,12 +116,6 @@ fn effects(options: &Options) -> Result<()> {
         draws: options.draws,
     };
     let effects = of(&options.dir, &asked)?;
-    let mut out = io::stdout().lock();
-    if options.csv {
-        write_csv(&effects, &mut out)?;
-    } else {
-        writeln!(out, "{}", effects.text())?;
-    }
     if effects.of_groups {
         let folder = options.out.as_ref().unwrap_or(&options.dir);
         let letter = |c: char| {
@@ -136,6 +130,12 @@ fn effects(options: &Options) -> Result<()> {
         for file in runs::save_picture(&effects.picture(), folder, &name)? {
             writeln!(io::stderr(), "Written: {}", file.display())?;
         }
+    }
+    let mut out = io::stdout().lock();
+    if options.csv {
+        write_csv(&effects, &mut out)?;
+    } else {
+        writeln!(out, "{}", effects.text())?;
     }
     Ok(())
 }
