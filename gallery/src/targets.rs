@@ -3,6 +3,7 @@
 mod fast_shapes;
 mod modes;
 mod named;
+mod others;
 mod report;
 mod sizes;
 mod slow_shapes;
@@ -18,6 +19,7 @@ pub fn all() -> Vec<Known> {
     all.extend(modes::all());
     all.extend(fast_shapes::all());
     all.extend(sizes::all());
+    all.extend(others::all());
     all
 }
 

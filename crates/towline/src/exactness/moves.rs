@@ -2,7 +2,7 @@
 
 use super::lattice::Lattice;
 use super::space::Choices;
-use crate::fast::{Coordinate, CrankNicolson, EllipticalSlice, Hmc, NestedDrag, Slice};
+use crate::fast::{Coordinate, CrankNicolson, EllipticalSlice, Hmc, NestedDrag, Slice, Tempered};
 use crate::{Drag, Factor, FastMove, FastOnly, Kernel, RandomWalk, SlowProposal};
 
 /// A move, what stands for its random numbers, and the longest drag that can be enumerated.
@@ -47,6 +47,13 @@ fn nested(n: usize, inner: FastMove) -> FastMove {
     FastMove::Nested(NestedDrag::new(n, unit(1), inner).unwrap())
 }
 
+/// Along the first variable or in all of them; steps of whole numbers for heats that are squares.
+fn tempered(heats: &[f64], dim: usize) -> FastMove {
+    let mut first = vec![0.0; dim];
+    first[0] = 1.0;
+    FastMove::Tempered(Tempered::new(heats.to_vec(), [1.0, 1.0], vec![first]))
+}
+
 fn unit(dim: usize) -> Factor {
     Factor::diagonal(&vec![1.0; dim], "test").unwrap()
 }
@@ -69,6 +76,8 @@ fn one_fast() -> Vec<Case> {
         case("elliptical slice", ess(), Choices::quarter_turns(2), 3),
         case("Langevin", hmc(1, unit(1)), Choices::gaussian(MOMENTA), 3),
         case("HMC", hmc(2, unit(1)), Choices::gaussian(MOMENTA), 3),
+        case("tempered, two heats", tempered(&[4.0, 16.0], 1), steps(), 2),
+        case("tempered, one heat", tempered(&[4.0], 1), steps(), 3),
         case(
             "mixture",
             FastMove::Mixture(vec![
@@ -115,6 +124,7 @@ fn two_fast() -> Vec<Case> {
         case("Langevin", hmc(1, unit(2)), Choices::gaussian(MOMENTA), 2),
         case("HMC", hmc(2, sheared()), Choices::gaussian(MOMENTA), 2),
         case("nested drag", nested(2, walk(&[1.0])), steps(), 3),
+        case("tempered", tempered(&[4.0], 2), steps(), 2),
         case(
             "nested drag by slice",
             nested(2, slice(&[2.0], 1)),
@@ -206,7 +216,7 @@ fn drags_of_three_and_of_four_fast_variables_are_reversible() {
 /// Every move is in the lists: a new one that is not fails to compile here.
 #[test]
 fn no_move_is_left_out() {
-    let mut seen = [false; 8];
+    let mut seen = [false; 9];
     for case in one_fast().iter().chain(&two_fast()) {
         seen[match case.inner {
             FastMove::RandomWalk(_) => 0,
@@ -217,6 +227,7 @@ fn no_move_is_left_out() {
             FastMove::Hmc(_) => 5,
             FastMove::Mixture(_) => 6,
             FastMove::Nested(_) => 7,
+            FastMove::Tempered(_) => 8,
         }] = true;
     }
     assert!(seen.iter().all(|&s| s), "{seen:?}");

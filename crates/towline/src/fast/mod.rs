@@ -16,4 +16,5 @@ pub(crate) mod step;
 
 pub use moves::{
     Coordinate, CrankNicolson, EllipticalSlice, FastMove, Hmc, NestedDrag, RandomWalk, Slice,
+    Tempered,
 };

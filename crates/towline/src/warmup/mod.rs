@@ -9,6 +9,7 @@ mod common;
 mod curvature;
 mod explore;
 mod inner;
+mod modes;
 mod moments;
 mod persistence;
 mod prices;
@@ -378,11 +379,6 @@ fn modes_of(visits: &[crate::kernel::state::Sighting]) -> Vec<Mode> {
     visits.iter().filter_map(mode).collect()
 }
 
-/// What is said where the conditional of y has several modes.
-const OTHER_MODES: &str = "At one and the same place of the slow parameters the fast ones have several modes, far apart. Moves of the fast parameters \
-    hardly go from one to another, so that the modes' shares may be wrong though the chains agree. Do not use these draws as they are: start chains in each \
-    mode and compare, or write the model so that the modes are one (order or fix what can be exchanged).";
-
 /// What is said where every chain was given the same start.
 const ONE_START: &str = "All chains were given the same start. Warm-up looked around from there and set them apart, but a mode \
     behind a wide gap may not have been seen: where that is possible, give starts that are spread (the prior's draws, say).";
@@ -608,11 +604,7 @@ fn last_window<T: Target>(
             _ => [learned, framed, linear],
         };
     }
-    let others = walker.other_modes(&tuning.rule(tuning.main.frame))?;
-    let counts = exchange.gather(&[f64::from(u8::from(others))])?;
-    if counts.iter().any(|theirs| theirs[0] > 0.0) {
-        tuning.notes.push(OTHER_MODES.into());
-    }
+    modes::attend(walker, tuning, rng, exchange)?;
     // Searches that fail are production's to report: draws are right all the same.
     let shut = ailments.iter().filter(|a| a.kind == AilmentKind::Shut);
     tuning.notes.extend(shut.map(ToString::to_string));

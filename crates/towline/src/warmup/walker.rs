@@ -5,13 +5,11 @@ use super::{Warming, learned, modes_of, start, tilt};
 use crate::chain::exchange::{Exchange, first_decides};
 use crate::chain::health::FrameHealth;
 use crate::error::Error;
+use crate::frame::FrameRule;
 use crate::frame::anchors::Mode;
-use crate::frame::laplace::{Curvature, Laplace};
-use crate::frame::{FrameRule, Linear};
 use crate::kernel::info::Info;
 use crate::kernel::state::{Slow, State, Workspace, evaluate, prepare};
 use crate::kernel::{Drag, Kernel, Proposed};
-use crate::optimise::surface::clean;
 use crate::random::Rng;
 use crate::slow::proposal::SlowProposal;
 use crate::slow::surrogate::{Surrogate, Visit};
@@ -20,19 +18,11 @@ use crate::warmup::tuning::Tuning;
 
 /// Slow evaluations of a search from a surprising place.
 const SEARCH_BUDGET: usize = 80;
-/// How far out along each fast variable other modes are looked for, in widths of the frame.
-const PROBED: [f64; 4] = [4.0, 8.0, 16.0, 32.0];
-/// Searches for another mode.
-const MOST_CLIMBS: usize = 6;
-/// Modes nearer than this, in widths, are one to the moves; those with so much less mass, in log units, are none.
-const APART: f64 = 5.0;
-const NEGLIGIBLE: f64 = 6.0;
-
 pub(super) struct Walker<'a, T: Target> {
-    target: &'a T,
-    state: State<T::Cache>,
-    work: Workspace,
-    spent: Info,
+    pub(super) target: &'a T,
+    pub(super) state: State<T::Cache>,
+    pub(super) work: Workspace,
+    pub(super) spent: Info,
     visits: Vec<Visit>,
     modes: Vec<Mode>,
     pub crossings: Vec<Crossing>,
@@ -216,68 +206,6 @@ impl<'a, T: Target> Walker<'a, T> {
         let met: Vec<Visit> = found.visits.into_iter().filter_map(learned).collect();
         self.visits.extend(met.iter().cloned());
         Ok(met)
-    }
-
-    /// Whether the conditional of y at the chain's x has another mode, far from the frame's and not negligible beside it. For few fast variables.
-    pub fn other_modes(&mut self, rule: &FrameRule) -> Result<bool, Error> {
-        let d = self.state.y.len();
-        let FrameRule::Laplace(laplace) = rule else {
-            return Ok(false);
-        };
-        if d == 0 || d > start::MOST_FAST || laplace.curvature() == Curvature::Own {
-            return Ok(false);
-        }
-        let mut info = Info::default();
-        rule.place(self.target, &mut self.state.slow, &mut self.work, &mut info);
-        self.spent += info;
-        let frame = rule.of(&self.state.slow).clone();
-        let (target, slow) = (self.target, &self.state.slow);
-        let (mut z, mut y) = (vec![0.0; d], vec![0.0; d]);
-        let scratch = &mut self.work.buffers.scratch;
-        let mut height = |z: &[f64], y: &mut [f64], spent: &mut Info| {
-            frame.to_y(z, y);
-            spent.fast_evaluations += 1;
-            clean(target.log_density_in(&slow.cache, y, scratch))
-        };
-        let top = height(&z, &mut y, &mut self.spent);
-        let mut places: Vec<(f64, Vec<f64>)> = Vec::new();
-        for k in 0..d {
-            for r in PROBED {
-                for sign in [-1.0, 1.0] {
-                    z[k] = sign * r;
-                    let there = height(&z, &mut y, &mut self.spent);
-                    // Far higher than a normal that far out.
-                    if there > top - 0.125 * r * r {
-                        places.push((there, y.clone()));
-                    }
-                    z[k] = 0.0;
-                }
-            }
-        }
-        places.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let main = laplace.find(target, &slow.x, &slow.cache, &mut self.work.buffers.scratch);
-        for (_, place) in places.iter().take(MOST_CLIMBS) {
-            let p = slow.x.len();
-            let root = laplace.linear().root().as_ref().clone();
-            let Ok(linear) = Linear::new(slow.x.clone(), place.clone(), vec![0.0; p * d], root)
-            else {
-                continue;
-            };
-            let from = Laplace::new(linear, laplace.curvature());
-            let other = from.find(target, &slow.x, &slow.cache, &mut self.work.buffers.scratch);
-            self.spent.fast_evaluations += other.evaluations;
-            other.frame.to_y(&vec![0.0; d], &mut y);
-            let (mut z, mut spare) = (vec![0.0; d], vec![0.0; d]);
-            frame.to_z(&y, &mut z, &mut spare);
-            let away = z.iter().map(|v| v * v).sum::<f64>().sqrt();
-            if let (Some(main), Some(other)) = (main.log_marginal, other.log_marginal)
-                && away > APART
-                && other > main - NEGLIGIBLE
-            {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     /// Finds a frame, at the chain's expense.

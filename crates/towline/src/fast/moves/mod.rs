@@ -11,6 +11,7 @@ mod hmc;
 mod nested;
 mod pcn;
 mod slice;
+mod tempered;
 mod walk;
 
 pub use coordinate::Coordinate;
@@ -19,6 +20,7 @@ pub use hmc::Hmc;
 pub use nested::NestedDrag;
 pub use pcn::CrankNicolson;
 pub use slice::Slice;
+pub use tempered::Tempered;
 pub use walk::RandomWalk;
 
 use crate::error::Error;
@@ -44,6 +46,8 @@ pub enum FastMove {
     Hmc(Hmc),
     /// A drag of the faster among the fast variables along with the slower.
     Nested(NestedDrag),
+    /// Heated step by step and cooled again: between modes far apart.
+    Tempered(Tempered),
     /// One of several moves, each with its weight.
     Mixture(Vec<(f64, FastMove)>),
 }
@@ -59,6 +63,7 @@ macro_rules! dispatch {
             FastMove::EllipticalSlice($it) => $call,
             FastMove::Hmc($it) => $call,
             FastMove::Nested($it) => $call,
+            FastMove::Tempered($it) => $call,
             FastMove::Mixture(parts) => {
                 let $it = &combine::Mixture(parts);
                 $call

@@ -80,6 +80,20 @@ impl Jumps {
         w.iter_mut().zip(&part.centre).for_each(|(w, c)| *w += c);
     }
 
+    /// One independent proposal, accepted by Hastings' ratio: the new point with its log density under `density`, or nothing.
+    pub fn step(
+        &self,
+        density: impl Fn(&[f64]) -> f64,
+        (w, here): (&[f64], f64),
+        rng: &mut Rng,
+    ) -> Option<(Vec<f64>, f64)> {
+        let mut new = vec![0.0; w.len()];
+        self.draw(&mut new, rng);
+        let there = density(&new);
+        let log_ratio = there - here + self.log_density(w) - self.log_density(&new);
+        rng.accept(log_ratio).then_some((new, there))
+    }
+
     pub fn fits(&self, dim: usize) -> bool {
         let fits = |part: &Part| {
             part.weight > 0.0
@@ -168,6 +182,7 @@ fn part(centre: Vec<f64>, mine: &[&&Vec<f64>]) -> Option<Part> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::enumerate::{Normals, outcomes};
 
     /// Draws around two places, thrice as many at the first.
     fn divided(rng: &mut Rng) -> Vec<Vec<f64>> {
@@ -190,6 +205,68 @@ mod tests {
         // Binomial(4000, 1/4): sd 27.
         assert!((f64::from(right) - 1000.0).abs() < 110.0, "{right}");
         assert!(jumps.log_density(&[0.0, 0.0]) > jumps.log_density(&[6.0, 0.0]) + 5.0);
+    }
+
+    /// max |πK − π| over whole numbers, for a step of a chain with jumps.
+    fn drift(step: impl Fn(&Jumps, &dyn Fn(&[f64]) -> f64, f64, &mut Rng) -> f64) -> f64 {
+        let unit = |centre: f64, weight: f64| Part {
+            weight,
+            centre: vec![centre],
+            factor: Factor::diagonal(&[1.0], "test").unwrap(),
+        };
+        let jumps = Jumps {
+            parts: vec![unit(-2.0, 1.0), unit(2.0, 2.5)],
+        };
+        // Irregular, and far from what the mixture has.
+        let masses: Vec<f64> = (0..9).map(|k| 1.0 + f64::from(k * k % 5)).collect();
+        let log_mass = |w: &[f64]| {
+            let k = usize::try_from(w[0].round() as i64 + 4).ok();
+            let mass = k.and_then(|k| masses.get(k));
+            mass.map_or(f64::NEG_INFINITY, |mass| mass.ln())
+        };
+        let total: f64 = masses.iter().sum();
+        let mut arriving = vec![0.0; masses.len()];
+        for (k, mass) in masses.iter().enumerate() {
+            let from = k as f64 - 4.0;
+            // Normal numbers −12 … 12 with their density as weights: every whole number is in reach of every part.
+            let all = outcomes(&Normals::Lattice(12), 1.0, |rng| {
+                step(&jumps, &log_mass, from, rng)
+            });
+            for (to, probability) in all {
+                arriving[(to.round() + 4.0) as usize] += mass / total * probability;
+            }
+        }
+        let off = |(now, mass): (&f64, &f64)| (now - mass / total).abs();
+        arriving.iter().zip(&masses).map(off).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn jumps_leave_every_mass_as_it_is() {
+        let off = drift(|jumps, density, from, rng| {
+            let stepped = jumps.step(density, (&[from], density(&[from])), rng);
+            stepped.map_or(from, |(w, _)| w[0])
+        });
+        assert!(off < 1e-12, "{off:e}");
+    }
+
+    #[test]
+    fn masses_of_parts_without_their_densities_are_seen() {
+        let off = drift(|jumps, density, from, rng| {
+            let mut new = [0.0];
+            jumps.draw(&mut new, rng);
+            // The mass of the part that is nearest, as if that were the density of the mixture.
+            let mass = |w: f64| {
+                let near = |part: &&Part| (w - part.centre[0]).abs();
+                let part = jumps
+                    .parts
+                    .iter()
+                    .min_by(|a, b| near(a).total_cmp(&near(b)));
+                part.map_or(0.0, |part| part.weight.ln())
+            };
+            let ratio = density(&new) - density(&[from]) + mass(from) - mass(new[0]);
+            if rng.accept(ratio) { new[0] } else { from }
+        });
+        assert!(off > 0.01, "{off:e}");
     }
 
     #[test]

@@ -141,3 +141,31 @@ pub const HEATED_STRIDE: usize = 10;
 
 /// The seed of the trial chain: the fit is a function of the visits alone.
 pub const TRIAL_SEED: u64 = 0x70_77_6c_69_6e_65;
+
+/// Bent coordinates are tried where straight ones leave an error above this, and taken where theirs is below this share of it.
+pub const BENT_ABOVE: f64 = 0.06;
+pub const BENT_SHARE: f64 = 0.8;
+
+/// Points for each number of a bend.
+pub const POINTS_PER_BEND: f64 = 3.0;
+
+/// With more slow variables than this, no products of two of them bend a third: there would be too many numbers.
+pub const BEND_CROSSED: usize = 5;
+
+/// Up to so many slow variables, all orders of them are tried.
+pub const BEND_ORDERS: usize = 3;
+
+/// Rounds of its fit, the share by which a round must lower the error to be followed by another, and the error, in log units, from which on
+/// it counts as it is and not as its square: far down in a tail no bend is right, and none should be bent for it.
+pub const BEND_ROUNDS: usize = 40;
+pub const BEND_FALL: f64 = 1e-4;
+pub const BEND_CLIP: f64 = 1.0;
+
+/// A small pull of a bend's numbers, as a share of the points.
+pub const BEND_RIDGE: f64 = 1e-6;
+
+/// What bends the others is followed out to so many times where it was seen.
+pub const BEND_REACH: f64 = 1.2;
+
+/// Scales change by at most the exponential of this, either way.
+pub const BEND_LOG_SCALE: f64 = 9.0;

@@ -5,8 +5,9 @@
 //! no slow evaluation, and the acceptance of the drag corrects what the function gets wrong.
 //!
 //! Read in this order: `limits` (all constants), `visits` (points made ready), `polynomial`, `process` (what
-//! may be fitted), `shape` (its tails and guards), `wander` (the chain), `choose`.
+//! may be fitted), `shape` (its tails and guards), `wander` and `jump` (the chain), `choose`, `bend` (coordinates in which it is all done).
 
+mod bend;
 mod choose;
 mod jump;
 mod limits;
@@ -24,8 +25,12 @@ pub use visits::Visit;
 use crate::error::Error;
 use crate::linalg::{Factor, SmallBuffer};
 use crate::random::Rng;
+use bend::{Bend, Seen};
 use jump::Jumps;
-use limits::{HEATED_BURN, HEATED_LOOK, HEATED_STRIDE, JUMP_MOST_SLOW, WHITE, WHITENINGS};
+use limits::{
+    BENT_ABOVE, BENT_SHARE, HEATED_BURN, HEATED_LOOK, HEATED_STRIDE, JUMP_MOST_SLOW, WHITE,
+    WHITENINGS,
+};
 use serde::{Deserialize, Serialize};
 use shape::Shape;
 use visits::Samples;
@@ -54,8 +59,15 @@ use wander::Wander;
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Surrogate {
+    /// Bent coordinates u of x, where straight ones do not do.
+    #[serde(default)]
+    bend: Option<Bend>,
+    /// The mean and the root of the covariance of u (of x where nothing is bent): what it is whitened with.
     centre: Vec<f64>,
     factor: Factor,
+    /// The same of x, where it is bent.
+    #[serde(default)]
+    bulk: Option<(Vec<f64>, Factor)>,
     /// The log density that the whitened shape calls zero.
     offset: f64,
     shape: Shape,
@@ -95,6 +107,13 @@ pub struct Quality {
     pub points: usize,
 }
 
+impl Quality {
+    /// The larger of the two errors.
+    fn error(&self) -> f64 {
+        self.cv_error.max(self.spread)
+    }
+}
+
 impl Surrogate {
     /// Fits a surrogate to visited points; `None` where there are too few of use.
     ///
@@ -122,6 +141,21 @@ impl Surrogate {
         factor: &Factor,
         extent: Extent,
     ) -> Option<Self> {
+        let (straight, _) = Self::fit_straight(visits, centre, factor, extent)?;
+        if straight.quality.error() <= BENT_ABOVE {
+            return Some(straight);
+        }
+        let bent = straight.bent(visits, extent);
+        Some(bent.unwrap_or(straight))
+    }
+
+    /// Whitened until its own draws are white, and those draws.
+    fn fit_straight(
+        visits: &[Visit],
+        centre: &[f64],
+        factor: &Factor,
+        extent: Extent,
+    ) -> Option<(Self, Vec<Vec<f64>>)> {
         let (mut fitted, mut draws) = Self::fit_whitened(visits, centre, factor, extent)?;
         for _ in 0..WHITENINGS {
             let Some((centre, factor)) = fitted.whitening(&draws) else {
@@ -132,7 +166,52 @@ impl Surrogate {
             };
             (fitted, draws) = again;
         }
-        Some(fitted)
+        Some((fitted, draws))
+    }
+
+    /// The same in bent coordinates, where that is better.
+    fn bent(&self, visits: &[Visit], extent: Extent) -> Option<Self> {
+        let p = self.dim();
+        let samples = Samples::new(visits, &self.centre, &self.factor, extent)?;
+        let seen: Vec<Seen> = samples
+            .list
+            .iter()
+            .map(|sample| Seen {
+                x: self.unwhiten(&sample.w),
+                below: 0.5 * sample.distance * sample.distance - sample.wanted,
+                weight: sample.weight,
+                inner: sample.inner,
+            })
+            .collect();
+        let bend = Bend::fit(&seen, extent.heat)?;
+        let there: Vec<Visit> = visits.iter().map(|visit| bend.visit(visit)).collect();
+        let unit = Factor::diagonal(&vec![1.0; p], "bent coordinates").ok()?;
+        let (mut bent, draws) = Self::fit_straight(&there, &vec![0.0; p], &unit, extent)?;
+        if bent.quality.error() > BENT_SHARE * self.quality.error() {
+            return None;
+        }
+        bent.bend = Some(bend);
+        bent.bulk = Some(bent.bulk_of(&draws)?);
+        Some(bent)
+    }
+
+    /// The mean of its own draws over x and the root of their covariance, without those beyond the radius.
+    fn bulk_of(&self, draws: &[Vec<f64>]) -> Option<(Vec<f64>, Factor)> {
+        let (p, radius) = (self.dim(), self.shape.guard.radius);
+        let near = |w: &&Vec<f64>| w.iter().map(|v| v * v).sum::<f64>() <= radius * radius;
+        let all: Vec<Vec<f64>> = draws
+            .iter()
+            .filter(near)
+            .map(|w| self.unwhiten(w))
+            .collect();
+        let count = all.len() as f64;
+        let mean = |of: &dyn Fn(&[f64]) -> f64| all.iter().map(|x| of(x)).sum::<f64>() / count;
+        let means: Vec<f64> = (0..p).map(|k| mean(&|x| x[k])).collect();
+        let covariance: Vec<f64> = (0..p * p)
+            .map(|k| mean(&|x| (x[k / p] - means[k / p]) * (x[k % p] - means[k % p])))
+            .collect();
+        let factor = Factor::from_covariance(&covariance, "the surrogate's covariance").ok()?;
+        Some((means, factor))
     }
 
     /// A surrogate in these coordinates, and its own draws there.
@@ -145,6 +224,8 @@ impl Surrogate {
         let samples = Samples::new(visits, centre, factor, extent)?;
         let choice = choose::choose(&samples, extent.thorough)?;
         let fitted = Self {
+            bend: None,
+            bulk: None,
             centre: centre.to_vec(),
             factor: factor.clone(),
             offset: samples.top,
@@ -207,9 +288,9 @@ impl Surrogate {
         &self.quality
     }
 
-    /// The root of the covariance with which it is whitened.
+    /// The root of the covariance of x, about.
     pub(crate) fn factor(&self) -> &Factor {
-        &self.factor
+        self.bulk.as_ref().map_or(&self.factor, |bulk| &bulk.1)
     }
 
     /// The number of slow variables.
@@ -226,24 +307,26 @@ impl Surrogate {
     pub fn log_density(&self, x: &[f64]) -> f64 {
         let mut w = SmallBuffer::new(x.len());
         let w = w.as_mut();
-        self.whiten(x, w);
-        self.offset + self.shape.log_density(w)
+        let log_det = self.whiten(x, w);
+        self.offset + self.shape.log_density(w) + log_det
     }
 
     /// Writes an x* drawn by a reversible chain on π̃ from x, and answers
     /// ln S(x|x*)/S(x*|x) = ln π̃(x)/π̃(x*).
     pub(crate) fn propose(&self, x: &[f64], new: &mut [f64], rng: &mut Rng) -> f64 {
         let mut w = vec![0.0; x.len()];
-        self.whiten(x, &mut w);
+        let log_det = self.whiten(x, &mut w);
         let density = |w: &[f64]| self.shape.log_density(w);
         let mut chain = Wander::new(&density, w, self.jumps.as_ref());
         let before = chain.log_density;
         chain.run(self.moves, rng);
-        self.factor.apply(&chain.w, new);
-        for (new, centre) in new.iter_mut().zip(&self.centre) {
-            *new += centre;
+        self.write(&chain.w, new);
+        let mut after = chain.log_density;
+        if let Some(bend) = &self.bend {
+            // Densities over x, not over u.
+            after += bend.apply(new, &mut chain.w) - log_det;
         }
-        before - chain.log_density
+        before - after
     }
 
     /// So many draws from π̃ heated (raised to the power 1/heat), by a long chain: where to look next. It jumps between the parts that
@@ -258,7 +341,7 @@ impl Surrogate {
         let (p, scale) = (self.dim(), heat.sqrt());
         let whitened = places.iter().filter(|_| p <= JUMP_MOST_SLOW).map(|place| {
             let mut w = vec![0.0; p];
-            self.whiten(place, &mut w);
+            let _ = self.whiten(place, &mut w);
             w
         });
         let whitened: Vec<Vec<f64>> = whitened.collect();
@@ -282,21 +365,39 @@ impl Surrogate {
     /// x at a whitened point.
     fn unwhiten(&self, w: &[f64]) -> Vec<f64> {
         let mut x = vec![0.0; w.len()];
-        self.factor.apply(w, &mut x);
-        x.iter_mut().zip(&self.centre).for_each(|(x, c)| *x += c);
+        self.write(w, &mut x);
         x
     }
 
-    /// The mean with which it is whitened.
-    pub(crate) fn centre(&self) -> &[f64] {
-        &self.centre
+    /// Writes x at a whitened point.
+    fn write(&self, w: &[f64], x: &mut [f64]) {
+        self.factor.apply(w, x);
+        x.iter_mut().zip(&self.centre).for_each(|(x, c)| *x += c);
+        if let Some(bend) = &self.bend {
+            let u = x.to_vec();
+            bend.invert(&u, x);
+        }
     }
 
-    fn whiten(&self, x: &[f64], w: &mut [f64]) {
-        for k in 0..w.len() {
-            w[k] = x[k] - self.centre[k];
+    /// The mean of x, about.
+    pub(crate) fn centre(&self) -> &[f64] {
+        self.bulk.as_ref().map_or(&self.centre, |bulk| &bulk.0)
+    }
+
+    /// Writes the whitened point at x, and returns ln |det du/dx|: nothing where nothing is bent.
+    fn whiten(&self, x: &[f64], w: &mut [f64]) -> f64 {
+        let log_det = match &self.bend {
+            Some(bend) => bend.apply(x, w),
+            None => {
+                w.copy_from_slice(x);
+                0.0
+            }
+        };
+        for (w, centre) in w.iter_mut().zip(&self.centre) {
+            *w -= centre;
         }
         self.factor.solve(w);
+        log_det
     }
 
     /// Refuses one that does not fit the number of slow variables, or was damaged where it was stored.
@@ -311,7 +412,8 @@ impl Surrogate {
             }
         }
         let jumps = self.jumps.as_ref().is_none_or(|jumps| jumps.fits(dim));
-        if !self.shape.fits(dim) || !jumps || !self.centre.iter().all(|v| v.is_finite()) {
+        let bend = self.bend.as_ref().is_none_or(|bend| bend.fits(dim));
+        if !self.shape.fits(dim) || !jumps || !bend || !self.centre.iter().all(|v| v.is_finite()) {
             return Err(Error::Setting {
                 what: "a number of the surrogate",
                 value: f64::NAN,

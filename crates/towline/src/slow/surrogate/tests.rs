@@ -1,5 +1,6 @@
 //! Tests of the surrogate: what they share, and measurements that print.
 
+mod bending;
 mod choosing;
 mod efficiency;
 mod hostile;

@@ -53,16 +53,12 @@ impl<'a, F: Fn(&[f64]) -> f64> Wander<'a, F> {
         }
     }
 
-    /// An independent proposal from the mixture, accepted by Hastings' ratio.
+    /// An independent proposal from the mixture.
     fn jump(&mut self, jumps: &Jumps, rng: &mut Rng) {
-        let mut new = vec![0.0; self.w.len()];
-        jumps.draw(&mut new, rng);
-        let there = (self.density)(&new);
-        let log_ratio =
-            there - self.log_density + jumps.log_density(&self.w) - jumps.log_density(&new);
-        if rng.accept(log_ratio) {
-            self.w = new;
-            self.log_density = there;
+        let here = (&self.w[..], self.log_density);
+        if let Some((w, log_density)) = jumps.step(self.density, here, rng) {
+            self.w = w;
+            self.log_density = log_density;
         }
     }
 
