@@ -3,8 +3,9 @@
 
 use std::error::Error;
 use std::path::Path;
+use std::sync::Mutex;
 use towline::Rng;
-use towline_gallery::{Known, run, targets};
+use towline_gallery::{Known, Verdict, run, targets};
 
 /// Draws of each of the four chains.
 const DRAWS: u64 = 2000;
@@ -24,42 +25,43 @@ fn main() -> Result<(), Box<dyn Error>> {
             names.push(argument);
         }
     }
-    let mut verdicts = Vec::new();
-    let mut pictures = serde_json::Map::new();
-    for target in targets::all() {
-        if !names.is_empty() && !names.contains(&target.name) {
-            continue;
+    let chosen: Vec<Known> = targets::all()
+        .into_iter()
+        .filter(|target| names.is_empty() || names.contains(&target.name))
+        .collect();
+    // A map of serde_json's keeps its names sorted: pictures stand in the page as the alphabet has them.
+    let pictures: serde_json::Map<String, serde_json::Value> = chosen
+        .iter()
+        .map(|target| (target.name.clone(), serde_json::json!(picture(target))))
+        .collect();
+    // Several targets side by side: a run's own threads wait for each other most of the time, and nothing here is timed.
+    let count = chosen.len();
+    let queue = Mutex::new(chosen.into_iter().enumerate());
+    let done = Mutex::new(Vec::with_capacity(count));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                loop {
+                    let next = queue.lock().expect("no worker panics").next();
+                    let Some((place, target)) = next else { break };
+                    let begun = std::time::Instant::now();
+                    let verdict = run(target, 1..seeds + 1, DRAWS);
+                    if let Ok(verdict) = &verdict {
+                        tell(verdict, begun.elapsed().as_secs_f64());
+                    }
+                    let mut done = done.lock().expect("no worker panics");
+                    done.push((place, verdict));
+                }
+            });
         }
-        let begun = std::time::Instant::now();
-        pictures.insert(target.name.clone(), serde_json::json!(picture(&target)));
-        let verdict = run(target, 1..seeds + 1, DRAWS)?;
-        println!(
-            "{} {:14} {:>3}+{:<4} z {:5.1} ({}), slow/eff {:.2} ({:.2} with warm-up of {:.0}), {:.0} fast/slow, warned {}, {:.0} s  {:?}",
-            if verdict.right {
-                "right"
-            } else if verdict.announced {
-                "told "
-            } else {
-                "WRONG"
-            },
-            verdict.name,
-            verdict.slow,
-            verdict.fast,
-            verdict.worst_z,
-            verdict.worst,
-            verdict.slow_per_effective,
-            verdict.slow_per_effective_with_warmup,
-            verdict.warmup_slow,
-            verdict.fast_per_slow,
-            verdict.warned,
-            begun.elapsed().as_secs_f64(),
-            verdict.chosen,
-        );
-        for warning in &verdict.warnings {
-            println!("      {warning}");
-        }
-        verdicts.push(verdict);
-    }
+    });
+    let mut done = done.into_inner().expect("no worker panics");
+    done.sort_by_key(|(place, _)| *place);
+    let verdicts = done
+        .into_iter()
+        .map(|(_, verdict)| verdict)
+        .collect::<Result<Vec<Verdict>, _>>()?;
     let all = serde_json::to_string_pretty(&serde_json::json!({ "targets": verdicts }))?;
     if let Some(path) = json {
         std::fs::write(path, &all)?;
@@ -73,6 +75,34 @@ fn main() -> Result<(), Box<dyn Error>> {
         )?;
     }
     Ok(())
+}
+
+/// A line for a target, and what its first warned run said.
+fn tell(verdict: &Verdict, seconds: f64) {
+    let word = match (verdict.right, verdict.announced) {
+        (true, _) => "right",
+        (false, true) => "told ",
+        (false, false) => "WRONG",
+    };
+    let mut lines = format!(
+        "{word} {:14} {:>3}+{:<4} z {:5.1} ({}), slow/eff {:.2} ({:.2} with warm-up of {:.0}), {:.0} fast/slow, warned {}, {seconds:.0} s  {:?}",
+        verdict.name,
+        verdict.slow,
+        verdict.fast,
+        verdict.worst_z,
+        verdict.worst,
+        verdict.slow_per_effective,
+        verdict.slow_per_effective_with_warmup,
+        verdict.warmup_slow,
+        verdict.fast_per_slow,
+        verdict.warned,
+        verdict.chosen,
+    );
+    for warning in &verdict.warnings {
+        lines.push_str("\n      ");
+        lines.push_str(warning);
+    }
+    println!("{lines}");
 }
 
 /// Independent draws of the first two variables, for a picture of the target.

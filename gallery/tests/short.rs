@@ -36,6 +36,18 @@ fn a_second_mode_twenty_sd_away_is_found() {
 }
 
 #[test]
+fn a_funnel_among_slow_variables_is_straightened() {
+    let verdict = judged("slowfunnel");
+    assert!(verdict.right && verdict.slow_per_effective < 2.5);
+}
+
+#[test]
+fn two_modes_of_y_have_their_shares() {
+    let verdict = judged("ymodes");
+    assert!(verdict.right, "{verdict:?}");
+}
+
+#[test]
 fn a_wall_at_the_mode_is_no_trap() {
     assert!(judged("cliff").right);
 }

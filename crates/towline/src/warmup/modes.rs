@@ -15,8 +15,10 @@ use crate::warmup::tuning::{FrameKind, Tuning};
 
 /// How far out along each fast variable other modes are looked for, in widths of the frame.
 const PROBED: [f64; 4] = [4.0, 8.0, 16.0, 32.0];
-/// Searches for another mode.
+/// Searches for another mode from the highest of those places, and from so many places in random directions at each of the further distances: a mode
+/// need not lie along any variable.
 const MOST_CLIMBS: usize = 8;
+const ANYWHERE: usize = 6;
 /// Modes nearer than this, in widths, are one to the moves; those with so much less mass, in log units, are none.
 const APART: f64 = 5.0;
 const NEGLIGIBLE: f64 = 6.0;
@@ -63,7 +65,7 @@ pub(super) fn attend<T: Target>(
     // As seen in the frame in which transitions will go.
     let seen = tuning.rule(tuning.main.frame);
     let own: Vec<f64> = walker
-        .other_modes(&tuning.rule(FrameKind::Laplace), &seen)?
+        .other_modes(&tuning.rule(FrameKind::Laplace), &seen, rng)?
         .concat();
     let modes: Vec<Vec<f64>> = exchange
         .gather(&own)?
@@ -148,7 +150,12 @@ fn nearest(z: &[f64], places: &[Vec<f64>]) -> usize {
 impl<T: Target> Walker<'_, T> {
     /// Other modes of y at the chain's x that are far from the frame's own and not negligible beside it: found in a searched frame,
     /// returned as seen in another. For few fast variables.
-    fn other_modes(&mut self, rule: &FrameRule, seen: &FrameRule) -> Result<Vec<Vec<f64>>, Error> {
+    fn other_modes(
+        &mut self,
+        rule: &FrameRule,
+        seen: &FrameRule,
+        rng: &mut Rng,
+    ) -> Result<Vec<Vec<f64>>, Error> {
         let d = self.state.y.len();
         let FrameRule::Laplace(laplace) = rule else {
             return Ok(Vec::new());
@@ -190,12 +197,24 @@ impl<T: Target> Walker<'_, T> {
             }
         }
         places.sort_by(|a, b| b.0.total_cmp(&a.0));
+        places.truncate(MOST_CLIMBS);
+        for r in &PROBED[1..] {
+            for _ in 0..ANYWHERE {
+                z.iter_mut().for_each(|v| *v = rng.normal());
+                let length = z.iter().map(|v| v * v).sum::<f64>().sqrt();
+                z.iter_mut().for_each(|v| *v *= r / length);
+                let there = height(&z, &mut y);
+                if there > f64::NEG_INFINITY {
+                    places.push((there, y.clone()));
+                }
+            }
+        }
         let scratch = &mut self.work.buffers.scratch;
         let main = laplace.find(target, &slow.x, &slow.cache, scratch);
         evaluations += main.evaluations;
         let mut found: Vec<Vec<f64>> = Vec::new();
         let mut known = vec![vec![0.0; d]];
-        for (_, place) in places.iter().take(MOST_CLIMBS) {
+        for (_, place) in &places {
             let p = slow.x.len();
             let root = laplace.linear().root().as_ref().clone();
             let Ok(linear) = Linear::new(slow.x.clone(), place.clone(), vec![0.0; p * d], root)

@@ -6,8 +6,9 @@ use super::limits::{
     MOST_COEFFICIENTS, POINTS_PER_COEFFICIENT, PROCESS_FEWEST, RIDGES, ROUGH_STARTS, TOLERANCE,
     TRIAL_SEED, TRIAL_STARTS, WORST_ERROR,
 };
+use super::local::Mixture;
 use super::polynomial::{NormalEquations, Polynomial, count};
-use super::process::{Hyper, Process};
+use super::process::{Hyper, Mean, Process};
 use super::shape::{Correction, Guard, Shape};
 use super::visits::{Sample, Samples};
 use super::wander::{Trial, hot_draws};
@@ -39,20 +40,42 @@ pub(super) fn choose(samples: &Samples, thorough: bool) -> Option<Choice> {
         .inside()
         .map(|(_, sample)| sample)
         .max_by(|a, b| log_density_of(a).total_cmp(&log_density_of(b)))?;
-    let tried: Vec<Tried> = candidates(samples, &guard)
-        .into_iter()
-        .map(|candidate| try_out(candidate, samples, guard, &start.w, looks))
-        .collect();
-    let best = tried.iter().map(Tried::error).fold(f64::INFINITY, f64::min);
     let (factor, units) = TOLERANCE;
-    let chosen = tried
+    let least = |tried: &[Tried]| tried.iter().map(Tried::error).fold(f64::INFINITY, f64::min);
+    let try_out = |candidate| try_out(candidate, samples, guard, &start.w, looks);
+    let cheap = polynomials(samples, &guard);
+    // Over the quadratic where there is one, else over the Gaussian.
+    let mean = cheap.iter().take(2).next_back();
+    let mean = mean.map(|mean| (mean.whole.clone(), mean.folds.clone()));
+    let mean = mean.as_ref().map(|(whole, folds)| (whole, &folds[..]));
+    let mut tried: Vec<Tried> = cheap.into_iter().map(try_out).collect();
+    // Where one of these is within the tolerance of any other, no process would be taken: they cost most of the time.
+    if least(&tried) > units {
+        let processes = mean.map(|mean| processes(samples, mean));
+        let mut dear: Vec<Candidate> = processes.into_iter().flatten().collect();
+        if let Some((whole, folds)) = Mixture::fit(samples) {
+            let mixture = Candidate {
+                kind: Kind::Mixture,
+                whole: Correction::Mixture(whole),
+                folds: folds.into_iter().map(Correction::Mixture).collect(),
+            };
+            dear.extend(process(samples, (&mixture.whole, &mixture.folds), false));
+            tried.push(try_out(mixture));
+        }
+        tried.extend(dear.into_iter().map(try_out));
+    }
+    let best = least(&tried);
+    let mut chosen = tried
         .into_iter()
         .find(|tried| tried.error() <= factor * best + units)?;
+    chosen.shape.follow_tails(samples);
     let starts = if thorough { TRIAL_STARTS } else { LOOK_STARTS };
     let mut trial = Trial::new(&chosen.shape, &start.w, starts, None);
     let (mut moves, mut memory) = trial.moves();
     let mut jumps = None;
-    if thorough && moves > JUMPLESS_MOVES && samples.dim <= JUMP_MOST_SLOW {
+    // A chain in one of several modes forgets that mode's places soon, and never leaves it.
+    let slow = moves > JUMPLESS_MOVES || chosen.shape.correction.has_several_modes();
+    if thorough && slow && samples.dim <= JUMP_MOST_SLOW {
         // Wider than the surrogate itself, so that no tail of it is hard to leave or to find.
         let mut rng = Rng::stream(TRIAL_SEED, 1);
         let hot = hot_draws(
@@ -155,8 +178,8 @@ fn log_density_of(sample: &Sample) -> f64 {
     sample.wanted - 0.5 * sample.distance * sample.distance
 }
 
-/// All candidates that the number of points allows, the cheapest first.
-fn candidates(samples: &Samples, guard: &Guard) -> Vec<Candidate> {
+/// The polynomials that the number of points allows, the cheapest first.
+fn polynomials(samples: &Samples, guard: &Guard) -> Vec<Candidate> {
     // The learned Gaussian itself: only its height is fitted, one point sufficing.
     let mut list = vec![constant(samples)];
     for degree in DEGREES {
@@ -167,18 +190,17 @@ fn candidates(samples: &Samples, guard: &Guard) -> Vec<Candidate> {
         }
         list.extend(polynomial(samples, guard, degree));
     }
-    if samples.list.len() >= PROCESS_FEWEST {
-        // Over the quadratic where there is one, else over the Gaussian.
-        let mean = list.iter().take(2).next_back();
-        let mean = mean.map(|mean| (mean.whole.clone(), mean.folds.clone()));
-        for warped in [false, true] {
-            list.extend(
-                mean.as_ref()
-                    .and_then(|mean| process(samples, mean, warped)),
-            );
-        }
-    }
     list
+}
+
+/// Gaussian processes over what another candidate leaves.
+fn processes(samples: &Samples, mean: (&Correction, &[Correction])) -> Vec<Candidate> {
+    if samples.list.len() < PROCESS_FEWEST {
+        return Vec::new();
+    }
+    let each = [false, true].into_iter();
+    each.filter_map(|warped| process(samples, mean, warped))
+        .collect()
 }
 
 fn constant(samples: &Samples) -> Candidate {
@@ -232,11 +254,12 @@ fn polynomial(samples: &Samples, guard: &Guard, degree: usize) -> Option<Candida
 /// A Gaussian process over the residuals of another candidate, fold by fold.
 fn process(
     samples: &Samples,
-    (whole, folds): &(Correction, Vec<Correction>),
+    (whole, folds): (&Correction, &[Correction]),
     warped: bool,
 ) -> Option<Candidate> {
     let base = |correction: &Correction| match correction {
-        Correction::Polynomial(polynomial) => Some(polynomial.clone()),
+        Correction::Polynomial(polynomial) => Some(Mean::Polynomial(polynomial.clone())),
+        Correction::Mixture(mixture) => Some(Mean::Mixture(mixture.clone())),
         Correction::Process(_) => None,
     };
     let whole = base(whole)?;

@@ -11,6 +11,7 @@ mod bend;
 mod choose;
 mod jump;
 mod limits;
+mod local;
 mod polynomial;
 mod process;
 mod shape;
@@ -87,7 +88,9 @@ pub enum Kind {
         /// Its total degree.
         degree: usize,
     },
-    /// A quadratic and a Gaussian process over what it leaves.
+    /// A mixture of local fits, one for each of several modes.
+    Mixture,
+    /// A quadratic (or such a mixture) and a Gaussian process over what it leaves.
     GaussianProcess,
 }
 

@@ -1,8 +1,9 @@
 //! The surrogate in whitened coordinates: a Gaussian with linear tails, and a guarded correction.
 
-use super::limits::{MARGIN, TAIL_RATE};
+use super::limits::{MARGIN, POWER_LEAST, POWER_SHARE, TAIL_RATE};
+use super::local::Mixture;
 use super::polynomial::Polynomial;
-use super::process::Process;
+use super::process::{Mean, Process};
 use super::visits::Samples;
 use crate::linalg::SmallBuffer;
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Correction {
     Polynomial(Polynomial),
+    Mixture(Mixture),
     Process(Process),
 }
 
@@ -19,13 +21,24 @@ impl Correction {
     pub fn value(&self, w: &[f64]) -> f64 {
         match self {
             Self::Polynomial(polynomial) => polynomial.value(w),
+            Self::Mixture(mixture) => mixture.value(w),
             Self::Process(process) => process.value(w),
+        }
+    }
+
+    /// Whether it is made of local fits.
+    pub fn has_several_modes(&self) -> bool {
+        match self {
+            Self::Polynomial(_) => false,
+            Self::Mixture(_) => true,
+            Self::Process(process) => matches!(process.mean, Mean::Mixture(_)),
         }
     }
 
     pub fn fits(&self, dim: usize) -> bool {
         match self {
             Self::Polynomial(polynomial) => polynomial.fits(dim),
+            Self::Mixture(mixture) => mixture.fits(dim),
             Self::Process(process) => process.fits(dim),
         }
     }
@@ -43,6 +56,9 @@ pub(super) struct Guard {
     high: f64,
     /// The bound of the log density itself: the mode, with a margin.
     ceiling: f64,
+    /// The power of the distance with which tails fall instead, where that is more slowly.
+    #[serde(default)]
+    power: Option<f64>,
 }
 
 impl Guard {
@@ -62,6 +78,7 @@ impl Guard {
             // At least the level of the Gaussian itself, so that low < high whatever was seen.
             high: seen.max(0.0) + MARGIN,
             ceiling: MARGIN,
+            power: None,
         }
     }
 
@@ -83,6 +100,9 @@ impl Guard {
             && self.low.is_finite()
             && self.high.is_finite()
             && self.ceiling.is_finite()
+            && self
+                .power
+                .is_none_or(|power| power > 0.0 && power.is_finite())
     }
 }
 
@@ -94,34 +114,68 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// −½|w|² + p(w) out to the radius R; beyond, −½R² − slope × (|w| − R) + p(R w/|w|).
+    /// −½|w|² + p(w) out to the radius R; beyond, −½R² − slope × (|w| − R) + p(R w/|w|), or with a power of |w|/R.
     ///
     /// Continuous; along every ray beyond R it falls, and rises relative to the Gaussian.
     #[inline]
     pub fn log_density(&self, w: &[f64]) -> f64 {
+        self.followed(w, self.guard.power)
+    }
+
+    /// The same with exponential tails: those of a power, heated, might have no end.
+    #[inline]
+    pub fn with_an_end(&self, w: &[f64]) -> f64 {
+        self.followed(w, None)
+    }
+
+    #[inline]
+    fn followed(&self, w: &[f64], power: Option<f64>) -> f64 {
         let square: f64 = w.iter().map(|v| v * v).sum();
         let radius = self.guard.radius;
         if square <= radius * radius {
             let correction = self.guard.bound(self.correction.value(w), square);
             return correction - 0.5 * square;
         }
-        self.tail(w, square)
-    }
-
-    #[cold]
-    fn tail(&self, w: &[f64], square: f64) -> f64 {
-        let (radius, distance) = (self.guard.radius, square.sqrt());
+        let distance = square.sqrt();
         if !distance.is_finite() {
             return f64::NEG_INFINITY;
         }
+        let light = self.guard.slope * (distance - radius);
+        let fall = power.map_or(light, |power| light.min(power * (distance / radius).ln()));
+        self.edge(w, distance) - fall
+    }
+
+    /// Where the ray through w leaves the radius.
+    #[cold]
+    fn edge(&self, w: &[f64], distance: f64) -> f64 {
+        let radius = self.guard.radius;
         let mut edge = SmallBuffer::new(w.len());
         let edge = edge.as_mut();
         for (edge, v) in edge.iter_mut().zip(w) {
             *edge = v * (radius / distance);
         }
         let correction = self.correction.value(edge);
-        let correction = self.guard.bound(correction, radius * radius);
-        correction - 0.5 * radius * radius - self.guard.slope * (distance - radius)
+        self.guard.bound(correction, radius * radius) - 0.5 * radius * radius
+    }
+
+    /// Takes up the slowest power with which points beyond the radius fall, where it is slower than the exponential.
+    pub fn follow_tails(&mut self, samples: &Samples) {
+        let radius = self.guard.radius;
+        let mut least: Option<(f64, f64)> = None;
+        for (w, log) in &samples.tails {
+            let distance = w.iter().map(|v| v * v).sum::<f64>().sqrt();
+            let fall = self.edge(w, distance) - log;
+            let power = fall / (distance / radius).ln();
+            if least.is_none_or(|(so_far, _)| power < so_far) {
+                least = Some((power, distance));
+            }
+        }
+        let Some((power, distance)) = least else {
+            return;
+        };
+        let power = (POWER_SHARE * power).max(samples.dim as f64 + POWER_LEAST);
+        let slower = power * (distance / radius).ln() < self.guard.slope * (distance - radius);
+        self.guard.power = slower.then_some(power);
     }
 
     pub fn fits(&self, dim: usize) -> bool {

@@ -1,7 +1,8 @@
 //! Visited points made ready for fitting: clean, whitened, weighted towards the bulk.
 
 use super::limits::{
-    BARRED_DEPTH, BULK_SHARE, COMPANY_SHARE, FIT_REACH, HOPELESS, RADIUS_SHARE, WEIGHT_RATE,
+    BARRED_DEPTH, BULK_SHARE, COMPANY_SHARE, FIT_REACH, HOPELESS, RADIUS_SHARE, TAIL_FROM,
+    WEIGHT_RATE,
 };
 use crate::linalg::Factor;
 use serde::{Deserialize, Serialize};
@@ -50,6 +51,8 @@ pub(super) struct Samples {
     pub top: f64,
     /// Points without mass, or hopelessly far down, as if they lay just below the bulk: a fit must not claim mass there.
     pub barred: Vec<Sample>,
+    /// Points beyond the radius, whitened, with their log densities: what tails look like.
+    pub tails: Vec<(Vec<f64>, f64)>,
     /// How far below the mode the (heated) bulk reaches.
     pub depth: f64,
     /// The distance within which the correction is followed.
@@ -113,12 +116,19 @@ impl Samples {
         }
         distances.sort_by(f64::total_cmp);
         let radius = reach * distances[((distances.len() - 1) as f64 * RADIUS_SHARE) as usize];
+        let tails = points
+            .iter()
+            .map(|visit| (sample(&visit.x, 0.0), visit.log_marginal - top))
+            .filter(|(seen, _)| seen.distance > TAIL_FROM * radius && seen.distance.is_finite())
+            .map(|(seen, log)| (seen.w, log))
+            .collect();
         list.retain(|sample| sample.distance <= FIT_REACH.max(reach) / reach * radius);
         barred.retain(|sample| sample.distance <= FIT_REACH.max(reach) / reach * radius);
         (radius > 0.0).then_some(Self {
             dim,
             list,
             barred,
+            tails,
             top,
             depth,
             radius,
