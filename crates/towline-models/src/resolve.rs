@@ -1,5 +1,6 @@
 //! From a model file and its data to the parts of a model: numbers, names and priors, everything checked.
 
+mod components;
 mod design;
 mod effects;
 mod parts;
@@ -22,7 +23,7 @@ use crate::rank::aliased;
 use crate::spec::{FamilyKind, MissingRule, ModelFile};
 use crate::table::{Table, list};
 use design::Design;
-use prior::{Chooser, Natural};
+pub(crate) use prior::{Chooser, Natural};
 
 /// A model ready to be built, and what was settled on the way.
 #[derive(Debug, Clone)]
@@ -56,14 +57,17 @@ impl Resolved {
     /// # Errors
     /// Whatever is wrong with the data or the model.
     pub fn new(model: &ModelFile, table: &Table) -> Result<Self, Error> {
-        let formula = formula(model, table)?;
+        let mut formula = formula(model, table)?;
+        let given = model;
+        let model = &components::with_processes(model, &formula)?;
         let mut notes = Vec::new();
         if let Some(columns) = &formula.dot {
             notes.push(format!("`.` stands for {}", columns.join(" + ")));
         }
         let table = &complete(model, &formula, table, &mut notes)?;
+        let text = formula.text.clone();
         let context = Context {
-            text: &formula.text,
+            text: &text,
             table,
             standardise: &model.data.standardise,
             levels: &model.data.levels,
@@ -77,6 +81,7 @@ impl Resolved {
             table.text(column)?;
         }
 
+        components::left_open(&mut formula, context)?;
         let response = response::Design::compile(model, &formula, context)?;
         let observed = response.observe(table, &mut notes)?;
         let exposure = exposure(model, context)?;
@@ -92,13 +97,14 @@ impl Resolved {
         drop_aliased(&mut fixed, table, &mut notes)?;
         let groups = effects::compile(&formula.groups, context, &mut notes)?;
         let inputs = process::compile_inputs(model, context)?;
-        let design = Design {
+        let mut design = Design {
             response,
             exposure,
             offsets,
             fixed,
             groups,
             inputs,
+            components: Vec::new(),
         };
 
         let columns = design.fixed.values(table)?;
@@ -112,13 +118,14 @@ impl Resolved {
         let groupings = effects::groupings(&design.groups, table, unit, &mut chooser)?;
         let process =
             process::resolve(model, &design.inputs, table, unit, &mut chooser, &mut notes)?;
-        if process.is_some() && !groupings.is_empty() {
-            return Err(Error::setting(
-                "formula",
-                "a Gaussian process and random effects cannot be had together yet: give the groups as factors, `+ group`, \
-                 or leave one of the two out",
-            ));
-        }
+        design.components =
+            components::compile(given, &formula, context, unit, &mut chooser, &mut notes)?;
+        components::note_twins(&design, &formula, &mut notes);
+        let others = design
+            .components
+            .iter()
+            .map(|component| component.component(table))
+            .collect::<Result<Vec<_>, _>>()?;
         let parameter = match model.family {
             FamilyKind::NegativeBinomial => {
                 Some(chooser.value("size", &[], defaults::size(), Natural::Positive)?)
@@ -145,13 +152,14 @@ impl Resolved {
                 fixed,
                 groupings,
                 process,
+                components: others,
                 parameter,
             },
             chosen,
             notes,
             references: design.references(),
             checksum: table.checksum().into(),
-            model: model.clone(),
+            model: given.clone(),
             design,
         })
     }
