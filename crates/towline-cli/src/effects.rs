@@ -70,9 +70,13 @@ fn effects(options: &Options) -> Result<()> {
     let resolved = crate::fit::Description::parse(&run.manifest().model)
         .and_then(|description| description.resolve(&options.dir))
         .with_context(|| format!("{} cannot be used for this", options.dir.display()))?;
-    let named = |name: &str| resolved.parts.groupings.iter().any(|g| g.name == name);
+    let named = |name: &str| {
+        let parts = &resolved.parts;
+        parts.groupings.iter().any(|g| g.name == name)
+            || parts.components.iter().any(|c| c.name == name)
+    };
     if options.contrast.is_none() && named(&options.name) {
-        return groups(options, &run, &resolved);
+        return groups(options, &run);
     }
     covariate(options, resolved)
 }
@@ -91,16 +95,10 @@ fn entry(name: String, values: &[f64], level: f64) -> Entry {
 }
 
 /// The effects of every group, from all the draws that the run has stored.
-fn groups(options: &Options, run: &RunDir, resolved: &Resolved) -> Result<()> {
-    let grouping = resolved
-        .parts
-        .groupings
-        .iter()
-        .find(|g| g.name == options.name);
-    let grouping = grouping.context("the grouping was there a moment ago")?;
+fn groups(options: &Options, run: &RunDir) -> Result<()> {
     let mut entries = Vec::new();
-    let prefix = format!("{}[", grouping.name);
-    let of_classes = format!("{}.", grouping.name);
+    let prefix = format!("{}[", options.name);
+    let of_classes = format!("{}.", options.name);
     let columns = &run.manifest().latents;
     for column in columns {
         let class = column.name.starts_with(&of_classes) && column.name.contains('[');
@@ -151,9 +149,10 @@ fn covariate(options: &Options, resolved: Resolved) -> Result<()> {
             .groupings
             .iter()
             .map(|g| g.name.as_str())
+            .chain(resolved.parts.components.iter().map(|c| c.name.as_str()))
             .collect();
         bail!(
-            "`{name}` is neither a grouping of the model{} nor a column of its data ({})",
+            "`{name}` is neither a grouping or component of the model{} nor a column of its data ({})",
             if groups.is_empty() {
                 String::new()
             } else {

@@ -190,7 +190,6 @@ fn grid(options: &Options, resolved: &Resolved, xs: &[f64], ys: &[f64]) -> Resul
 
 fn on_the_globe(resolved: &Resolved) -> bool {
     resolved
-        .model
         .gp
         .iter()
         .any(|gp| gp.distance != Distance::Euclidean)

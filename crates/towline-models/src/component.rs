@@ -139,6 +139,19 @@ pub struct Component {
     pub(crate) labels: Labelled,
 }
 
+impl Component {
+    /// In words: how many nodes it has, and how many combinations of them are held at zero.
+    pub fn about(&self) -> String {
+        let nodes = self.structure.nodes();
+        let held = match nodes.null.len() {
+            0 => String::new(),
+            1 => ", 1 combination of them held at zero".into(),
+            many => format!(", {many} combinations of them held at zero"),
+        };
+        format!("{} nodes{held}", nodes.count)
+    }
+}
+
 /// The names of what is reported: several lists, since a component may have more than one effect of each node.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Labelled {

@@ -20,7 +20,7 @@ use crate::latent::Data;
 use crate::nearest::plural;
 use crate::predict::New;
 use crate::rank::aliased;
-use crate::spec::{FamilyKind, MissingRule, ModelFile};
+use crate::spec::{FamilyKind, GpSpec, MissingRule, ModelFile};
 use crate::table::{Table, list};
 use design::Design;
 pub(crate) use prior::{Chooser, Natural};
@@ -30,6 +30,8 @@ pub(crate) use prior::{Chooser, Natural};
 pub struct Resolved {
     /// The model file it was made of.
     pub model: ModelFile,
+    /// The Gaussian processes, those of the formula included.
+    pub gp: Vec<GpSpec>,
     /// The parts.
     pub parts: ModelParts,
     /// The prior of every parameter, and why.
@@ -160,6 +162,7 @@ impl Resolved {
             references: design.references(),
             checksum: table.checksum().into(),
             model: given.clone(),
+            gp: model.gp.clone(),
             design,
         })
     }

@@ -307,3 +307,15 @@ fn the_general_path_agrees_with_the_sparse_one() {
         b.log_marginal
     );
 }
+
+#[test]
+fn a_factor_that_memory_cannot_hold_is_refused_before_it_is_made() {
+    assert!(super::refuse_too_large(1_000_000, "field").is_ok());
+    let error = super::refuse_too_large(300_000_000, "field")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("2.4 GB") && error.contains("coarser mesh"),
+        "{error}"
+    );
+}
