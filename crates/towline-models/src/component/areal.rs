@@ -6,6 +6,7 @@
 //! one, precision D − alpha W.
 
 mod graph;
+mod mixing;
 #[cfg(test)]
 mod tests;
 
@@ -13,9 +14,10 @@ use super::scaling::typical_variance;
 use super::{Built, Call, Function, Input, Inputs, Nodes, Point, Structure, Symmetric};
 use crate::defaults;
 use crate::error::Error;
-use crate::parameter::{Register, Source, Value};
+use crate::parameter::{OwnPrior, Register, Source, Value};
 use crate::resolve::Natural;
 use graph::Graph;
+use mixing::Mixing;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -39,9 +41,57 @@ struct Areal {
 enum Model {
     Icar,
     /// With the share of the structured part.
-    Bym2(Value),
+    Bym2(Share),
     /// With alpha, and the entries between neighbours marked.
     Car(Value, Vec<bool>),
+}
+
+/// The share of structure in a BYM2: with a prior of the list, or with the one that penalises complexity.
+#[derive(Debug)]
+enum Share {
+    Given(Value),
+    Penalised(String, Arc<dyn OwnPrior>, String),
+}
+
+/// P(mix < U) = ALPHA, as Riebler et al. have it.
+const MIXING: [f64; 2] = [0.5, 2.0 / 3.0];
+
+impl Share {
+    fn choose(call: &mut Call, graph: &Graph) -> Result<Self, Error> {
+        let name = format!("mix_{}", call.name);
+        let given = call.chooser.text(&name, &["mix"]);
+        let arguments = given.map(|text| {
+            let inside = text.trim().strip_prefix("pc_mix(")?.strip_suffix(')')?;
+            let (u, alpha) = inside.split_once(',')?;
+            let numbers = [u.trim().parse().ok()?, alpha.trim().parse().ok()?];
+            Some(numbers).filter(|n: &[f64; 2]| n.iter().all(|v| *v > 0.0 && *v < 1.0))
+        });
+        let [u, alpha] = match (given, arguments.flatten()) {
+            (Some(text), None) if text.trim().starts_with("pc_mix") => {
+                return Err(Error::setting(
+                    format!("priors.{name}"),
+                    format!(
+                        "`{text}` is no prior of a share; write pc_mix(u, alpha) for P(mix < u) = alpha, both between 0 and 1"
+                    ),
+                ));
+            }
+            (Some(_), None) => {
+                let value = call.parameter("mix", defaults::mixing(), Natural::Share)?;
+                return Ok(Self::Given(value));
+            }
+            (_, given) => given.unwrap_or(MIXING),
+        };
+        let Some(prior) = Mixing::new(graph, u, alpha) else {
+            // A large graph: its eigenvalues would take minutes.
+            let value = call.parameter("mix", defaults::mixing(), Natural::Share)?;
+            return Ok(Self::Given(value));
+        };
+        let called = format!("pc_mix({u:.3}, {alpha:.3})");
+        let why = "penalising complexity: how far from areas that have nothing in common";
+        let why = if given.is_some() { "given" } else { why };
+        call.chooser.own(&name, &["mix"], &called, why);
+        Ok(Self::Penalised(name, Arc::new(prior), called))
+    }
 }
 
 fn build(call: &mut Call) -> Result<Built, Error> {
@@ -64,7 +114,7 @@ fn build(call: &mut Call) -> Result<Built, Error> {
             (areal, graph.names.clone())
         }
         _ => {
-            let mix = call.parameter("mix", defaults::mixing(), Natural::Share)?;
+            let mix = Share::choose(call, &graph)?;
             let (mut nodes, values) = icar(&graph, n).ok_or_else(|| call.error(UNSCALED))?;
             // θ first, then φ.
             let mut all = Nodes::independent(n);
@@ -178,8 +228,14 @@ impl Structure for Areal {
 
     fn register(&self, register: &mut Register) -> Vec<Source> {
         let mut sources = vec![register.add(&self.sd, 0.0, f64::INFINITY)];
-        if let Model::Bym2(value) | Model::Car(value, _) = &self.model {
-            sources.push(register.add(value, 0.0, 1.0));
+        match &self.model {
+            Model::Icar => {}
+            Model::Car(value, _) | Model::Bym2(Share::Given(value)) => {
+                sources.push(register.add(value, 0.0, 1.0));
+            }
+            Model::Bym2(Share::Penalised(name, prior, called)) => {
+                sources.push(register.add_own(name, prior.clone(), called));
+            }
         }
         sources
     }

@@ -209,8 +209,9 @@ impl Builder {
             ("observations".to_string(), rows.to_string()),
         ];
         for slow in &register.slow {
-            let prior = match slow.kind {
+            let prior = match &slow.kind {
                 Kind::Scaled(prior, _) => prior.to_string(),
+                Kind::Own(_, _, called) => called.clone(),
                 Kind::Partial { power } => format!("LKJ (vine power {power})"),
             };
             settings.push((format!("prior of {}", slow.name), prior));
@@ -380,9 +381,9 @@ impl LatentGaussian {
         let mut model = self.clone();
         let k = model.slow.iter().position(|s| s.name == parameter.name)?;
         let mut register = Register::default();
-        let (lower, upper) = match model.slow[k].kind {
+        let (lower, upper) = match &model.slow[k].kind {
             Kind::Scaled(_, crate::parameter::Scale::Real) => (f64::NEG_INFINITY, f64::INFINITY),
-            Kind::Scaled(..) => (model.slow[k].lower, model.slow[k].upper),
+            Kind::Scaled(..) | Kind::Own(..) => (model.slow[k].lower, model.slow[k].upper),
             Kind::Partial { .. } => return None,
         };
         register.add(&Value::Free(parameter.clone()), lower, upper);

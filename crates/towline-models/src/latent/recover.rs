@@ -26,8 +26,8 @@ impl LatentGaussian {
             .slow
             .iter()
             .zip(&values)
-            .map(|(slow, value)| match slow.kind {
-                Kind::Scaled(_, scale) => scale.x(*value),
+            .map(|(slow, value)| match &slow.kind {
+                Kind::Scaled(_, scale) | Kind::Own(_, scale, _) => scale.x(*value),
                 Kind::Partial { .. } => value.atanh(),
             })
             .collect();

@@ -142,6 +142,22 @@ impl<'a> Chooser<'a> {
         Ok(Value::free(name, prior))
     }
 
+    /// Notes a prior that is none of the engine's list.
+    pub fn own(&mut self, name: &str, keys: &[&str], prior: &str, why: &str) {
+        self.known
+            .extend([name].iter().chain(keys).map(|key| (*key).to_string()));
+        self.chosen.push(Chosen {
+            name: name.into(),
+            prior: prior.into(),
+            why: why.into(),
+        });
+    }
+
+    /// The prior that the file gives under one of these keys, as text.
+    pub fn text(&mut self, name: &str, keys: &[&str]) -> Option<&'a str> {
+        self.find(name, keys).map(|(_, text)| text)
+    }
+
     /// The mean and standard deviation of a coefficient.
     pub fn normal(
         &mut self,
