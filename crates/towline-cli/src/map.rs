@@ -79,18 +79,26 @@ pub fn run(options: &Options) -> Result<(), Failure> {
 fn map(options: &Options) -> Result<()> {
     let posterior = Posterior::open(&options.dir, options.draws)?;
     let resolved = &posterior.resolved;
-    let Some(process) = &resolved.parts.process else {
-        bail!(
-            "the model in {} has no Gaussian process: there is no surface to map",
-            options.dir.display()
-        );
+    let field = match &resolved.parts.process {
+        Some(_) => None,
+        None => resolved.field(&Table::read(&resolved.model.data.file)?)?,
     };
-    let [xs, ys] = process.places.coordinates.as_slice() else {
-        bail!(
-            "a map needs a process over two inputs; this one is over {} ({}): `towline predict` takes any places",
-            process.places.coordinates.len(),
-            resolved.input_names().join(", ")
-        );
+    let (xs, ys, inputs) = match (&resolved.parts.process, &field) {
+        (Some(process), _) => {
+            let [xs, ys] = process.places.coordinates.as_slice() else {
+                bail!(
+                    "a map needs a process over two inputs; this one is over {} ({}): `towline predict` takes any places",
+                    process.places.coordinates.len(),
+                    resolved.input_names().join(", ")
+                );
+            };
+            (xs, ys, resolved.input_names())
+        }
+        (None, Some(field)) => (&field.places[0], &field.places[1], field.names.to_vec()),
+        (None, None) => bail!(
+            "the model in {} has no Gaussian process, and no other component over two inputs: there is no surface to map",
+            options.dir.display()
+        ),
     };
     if resolved.parts.data.classes > 1 {
         bail!(
@@ -100,7 +108,11 @@ fn map(options: &Options) -> Result<()> {
     let grid = grid(options, resolved, xs, ys)?;
     let whole = options.with_intercept || options.response;
     let what = if whole { What::Surface } else { What::Centred };
-    let new = rows(resolved, &grid, whole);
+    let mut new = rows(resolved, &grid, whole);
+    if let Some(field) = &field {
+        new.places = Places::default();
+        new.components = resolved.field_rows(field, grid.cells())?;
+    }
     let bar = progress(posterior.len());
     let surface = posterior
         .predictor
@@ -111,10 +123,10 @@ fn map(options: &Options) -> Result<()> {
     let title = match (options.response, options.with_intercept) {
         (true, _) => "mean response (exposure 1, covariates at their means)",
         (_, true) => "linear predictor (covariates at their means)",
+        _ if field.is_some() => "field, centred on the data's places",
         _ => "Gaussian process, centred on the data's places",
     };
     let error = monte_carlo_error(options, &surface.cells)?;
-    let inputs = resolved.input_names();
     let globe = on_the_globe(resolved);
     let label = |k: usize, unit: &str| shorten(&inputs[k]) + if globe { unit } else { "" };
     let picture = Picture {

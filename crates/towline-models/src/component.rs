@@ -165,6 +165,21 @@ pub struct ComponentRows {
     pub(crate) points: Vec<Point>,
 }
 
+impl ComponentRows {
+    /// Rows to which a component adds nothing.
+    pub(crate) fn nowhere(rows: usize) -> Self {
+        Self {
+            points: vec![Point::Nodes(Vec::new()); rows],
+        }
+    }
+
+    /// Whether some row lies somewhere.
+    pub(crate) fn is_anywhere(&self) -> bool {
+        let empty = |point: &Point| matches!(point, Point::Nodes(nodes) if nodes.is_empty());
+        !self.points.iter().all(empty)
+    }
+}
+
 /// A sparse matrix, row by row.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Rows {

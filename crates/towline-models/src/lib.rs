@@ -48,7 +48,7 @@ pub use predict::{
     Coverage, Interval, JointDraw, Mixture, New, Predicted, Predictor, RowPrediction, Scores,
     Surface, What,
 };
-pub use resolve::{Chosen, ModelParts, Resolved};
+pub use resolve::{Chosen, Field, ModelParts, Resolved};
 pub use sparse::Grouping;
 pub use spec::{DataSpec, FamilyKind, GpSpec, Link, MissingRule, ModelFile, PriorTexts};
 pub use table::Table;

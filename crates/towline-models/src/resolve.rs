@@ -13,6 +13,7 @@ mod tests;
 
 pub use parts::{Chosen, ModelParts};
 
+use crate::component::ComponentRows;
 use crate::defaults::{self, Unit};
 use crate::error::Error;
 use crate::formula::{Context, Expression, Formula, Matrix, names, parse};
@@ -206,6 +207,42 @@ impl Resolved {
         inputs.map(|input| input.values(table)).collect()
     }
 
+    /// The first component over two inputs, which has a surface: its inputs' names, and the places of the fitted rows.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the table.
+    pub fn field(&self, table: &Table) -> Result<Option<Field>, Error> {
+        let components = self.design.components.iter().enumerate();
+        for (component, entered) in components {
+            if let Some((names, places)) = entered.plane(table)? {
+                return Ok(Some(Field {
+                    component,
+                    names,
+                    places,
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where cells of a field's surface lie; other components add nothing.
+    ///
+    /// # Errors
+    /// Cells where the field is not known.
+    pub fn field_rows(
+        &self,
+        field: &Field,
+        cells: &[(f64, f64)],
+    ) -> Result<Vec<ComponentRows>, Error> {
+        let components = self.design.components.iter().enumerate();
+        components
+            .map(|(k, entered)| match k == field.component {
+                true => entered.at_places(cells),
+                false => Ok(ComponentRows::nowhere(cells.len())),
+            })
+            .collect()
+    }
+
     /// The inputs of the Gaussian process as they are called.
     pub fn input_names(&self) -> Vec<String> {
         self.design
@@ -214,6 +251,16 @@ impl Resolved {
             .map(|input| input.name().to_string())
             .collect()
     }
+}
+
+/// A component with a surface over two inputs.
+#[derive(Debug, Clone)]
+pub struct Field {
+    component: usize,
+    /// The inputs' names.
+    pub names: [String; 2],
+    /// The places of the fitted rows: input by input.
+    pub places: [Vec<f64>; 2],
 }
 
 /// Responses, and their trials where they are binomial.

@@ -1,6 +1,6 @@
 //! A function of formulas that makes a component: its arguments, and what it may ask of the model around it.
 
-use super::{Component, Input, Labelled, Point, Replicated, Rows, Structure};
+use super::{Component, ComponentRows, Input, Labelled, Point, Replicated, Rows, Structure};
 use crate::defaults::{self, Unit};
 use crate::error::Error;
 use crate::formula::{Bound, Context, Expression, Factor, Kind, Node, bind};
@@ -257,6 +257,25 @@ impl Entered {
 
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The names of two inputs in a plane and their values, where the component has a surface there.
+    pub fn plane(&self, table: &Table) -> Result<Option<([String; 2], [Vec<f64>; 2])>, Error> {
+        let (Inputs::Numbers(inputs), None) = (&self.inputs, &self.by) else {
+            return Ok(None);
+        };
+        let [x, y] = inputs.as_slice() else {
+            return Ok(None);
+        };
+        let names = [x, y].map(|input| input.name().to_string());
+        Ok(Some((names, [x.values(table)?, y.values(table)?])))
+    }
+
+    /// Where places in that plane lie.
+    pub fn at_places(&self, places: &[(f64, f64)]) -> Result<ComponentRows, Error> {
+        let at = |(x, y): &(f64, f64)| self.structure.locate(Input::Numbers(&[*x, *y]));
+        let points = places.iter().map(at).collect::<Result<_, _>>()?;
+        Ok(ComponentRows { points })
     }
 }
 

@@ -82,6 +82,17 @@ impl Additive {
         for (part, points) in self.points(new) {
             let u = self.effects_of(at, part, y);
             let structure = &self.parts[part].component.structure;
+            if what == What::Centred && !points.is_empty() {
+                // A field by itself: what does not trade off with an intercept.
+                let rows = &self.parts[part].component.rows;
+                let at_row = |i: usize| rows.row(i).map(|(k, w)| w * u[k as usize]).sum::<f64>();
+                let centre = (0..rows.len()).map(at_row).sum::<f64>() / rows.len() as f64;
+                let first = self.parts.len() - new.components.len();
+                let asked = part >= first && new.components[part - first].is_anywhere();
+                if asked {
+                    mean.iter_mut().for_each(|m| *m -= centre);
+                }
+            }
             for (row, point) in points.iter().enumerate() {
                 match point {
                     Point::Nodes(nodes) => {
