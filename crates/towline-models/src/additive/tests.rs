@@ -28,14 +28,19 @@ fn table() -> Table {
     Table::parse("d.csv", &text).unwrap()
 }
 
-fn folder() -> std::path::PathBuf {
-    let folder = std::env::temp_dir().join(format!("towline-components-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let graph = "area,neighbour\np,q\nq,r\nr,p\ns,u\nu,v\n";
-    std::fs::write(folder.join("edges.csv"), graph).unwrap();
-    let precision = "a,b,value\np,p,2\nq,q,2\nr,r,2\ns,s,1\nu,u,1.5\nv,v,1\nw,w,1\np,q,-1\nq,r,-0.5\ns,u,0.25\n";
-    std::fs::write(folder.join("precision.csv"), precision).unwrap();
-    folder
+/// A folder with the files that components read, made once for all tests.
+fn folder() -> &'static std::path::Path {
+    static FOLDER: std::sync::OnceLock<std::path::PathBuf> = std::sync::OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let name = format!("towline-components-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        let graph = "area,neighbour\np,q\nq,r\nr,p\ns,u\nu,v\n";
+        std::fs::write(folder.join("edges.csv"), graph).unwrap();
+        let precision = "a,b,value\np,p,2\nq,q,2\nr,r,2\ns,s,1\nu,u,1.5\nv,v,1\nw,w,1\np,q,-1\nq,r,-0.5\ns,u,0.25\n";
+        std::fs::write(folder.join("precision.csv"), precision).unwrap();
+        folder
+    })
 }
 
 fn resolve(terms: &str) -> Resolved {

@@ -1,7 +1,8 @@
 //! Simulation-based calibration of every component of formulas, and of ten combinations of them.
 
 use super::{MISTAKE, ranks, worst};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use towline_models::{LatentGaussian, ModelFile, Resolved, Table};
 
 const COMPONENTS: [&str; 14] = [
@@ -34,15 +35,18 @@ const COMBINATIONS: [&str; 10] = [
     "areal(area, graph = \"edges.csv\") + ar1(t) + gp(a) + (1 + b | g)",
 ];
 
-/// A folder with the files that components read.
-fn folder() -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("towline-sbc-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let graph = "area,neighbour\np,q\nq,r\ns,u\n";
-    std::fs::write(folder.join("edges.csv"), graph).unwrap();
-    let precision = "a,b,value\np,p,2\nq,q,2\nr,r,1\ns,s,1\nu,u,1.5\nv,v,1\np,q,-1\nq,r,-0.5\n";
-    std::fs::write(folder.join("precision.csv"), precision).unwrap();
-    folder
+/// A folder with the files that components read, made once.
+fn folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = std::env::temp_dir().join(format!("towline-sbc-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let graph = "area,neighbour\np,q\nq,r\ns,u\n";
+        std::fs::write(folder.join("edges.csv"), graph).unwrap();
+        let precision = "a,b,value\np,p,2\nq,q,2\nr,r,1\ns,s,1\nu,u,1.5\nv,v,1\np,q,-1\nq,r,-0.5\n";
+        std::fs::write(folder.join("precision.csv"), precision).unwrap();
+        folder
+    })
 }
 
 fn model(terms: &str, family: &str) -> LatentGaussian {
