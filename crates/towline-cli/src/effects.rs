@@ -149,12 +149,10 @@ pub fn of(dir: &Path, asked: &Asked) -> Result<Effects> {
     let resolved = crate::fit::Description::parse(&run.manifest().model)
         .and_then(|description| description.resolve(dir))
         .with_context(|| format!("{} cannot be used for this", dir.display()))?;
-    let grouping = resolved
-        .parts
-        .groupings
-        .iter()
-        .find(|g| g.name == asked.name);
-    if asked.contrast.is_none() && grouping.is_some() {
+    let parts = &resolved.parts;
+    let named = parts.groupings.iter().any(|g| g.name == asked.name)
+        || parts.components.iter().any(|c| c.name == asked.name);
+    if asked.contrast.is_none() && named {
         return groups(dir, asked, &run);
     }
     covariate::covariate(dir, asked, &resolved)

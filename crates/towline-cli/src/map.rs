@@ -160,18 +160,26 @@ pub fn mapped(dir: &Path, wanted: &Wanted, tell: &(dyn Fn(usize, usize) + Sync))
     }
     let posterior = Posterior::open(dir, wanted.draws)?;
     let resolved = &posterior.resolved;
-    let Some(process) = &resolved.parts.process else {
-        bail!(
-            "the model in {} has no Gaussian process: there is no surface to map",
-            dir.display()
-        );
+    let field = match &resolved.parts.process {
+        Some(_) => None,
+        None => resolved.field(&Table::read(&resolved.model.data.file)?)?,
     };
-    let [xs, ys] = process.places.coordinates.as_slice() else {
-        bail!(
-            "a map needs a process over two inputs; this one is over {} ({}): `towline predict` takes any places",
-            process.places.coordinates.len(),
-            resolved.input_names().join(", ")
-        );
+    let (xs, ys, inputs) = match (&resolved.parts.process, &field) {
+        (Some(process), _) => {
+            let [xs, ys] = process.places.coordinates.as_slice() else {
+                bail!(
+                    "a map needs a process over two inputs; this one is over {} ({}): `towline predict` takes any places",
+                    process.places.coordinates.len(),
+                    resolved.input_names().join(", ")
+                );
+            };
+            (xs, ys, resolved.input_names())
+        }
+        (None, Some(field)) => (&field.places[0], &field.places[1], field.names.to_vec()),
+        (None, None) => bail!(
+            "the model in {} has no Gaussian process, and no other component over two inputs: there is no surface to map",
+            dir.display()
+        ),
     };
     if resolved.parts.data.classes > 1 {
         bail!(
@@ -181,27 +189,26 @@ pub fn mapped(dir: &Path, wanted: &Wanted, tell: &(dyn Fn(usize, usize) + Sync))
     let grid = grid(wanted, resolved, xs, ys)?;
     let whole = wanted.with_intercept || wanted.response;
     let what = if whole { What::Surface } else { What::Centred };
-    let new = rows(resolved, &grid, whole);
+    let mut new = rows(resolved, &grid, whole);
+    if let Some(field) = &field {
+        new.places = Places::default();
+        new.components = resolved.field_rows(field, grid.cells())?;
+    }
     let count = posterior.len();
     let surface = posterior
         .predictor
         .surface(&new, what, &|done| tell(done, count))?;
     let one = surface.row(0).observation(0);
-    let inputs = resolved.input_names();
+    let (across, along) = grid.cells().iter().copied().unzip();
     let mut columns = vec![
-        (
-            inputs[0].clone(),
-            Cells::Numbers(new.places.coordinates[0].clone()),
-        ),
-        (
-            inputs[1].clone(),
-            Cells::Numbers(new.places.coordinates[1].clone()),
-        ),
+        (inputs[0].clone(), Cells::Numbers(across)),
+        (inputs[1].clone(), Cells::Numbers(along)),
     ];
     let panels = panels(wanted, &surface.cells, one, &mut columns);
     let title = match (wanted.response, wanted.with_intercept) {
         (true, _) => "mean response (exposure 1, covariates at their means)",
         (_, true) => "linear predictor (covariates at their means)",
+        _ if field.is_some() => "field, centred on the data's places",
         _ => "Gaussian process, centred on the data's places",
     };
     let size = effective(dir, count)?;
@@ -267,7 +274,6 @@ fn grid(wanted: &Wanted, resolved: &Resolved, xs: &[f64], ys: &[f64]) -> Result<
 
 fn on_the_globe(resolved: &Resolved) -> bool {
     resolved
-        .model
         .gp
         .iter()
         .any(|gp| gp.distance != Distance::Euclidean)

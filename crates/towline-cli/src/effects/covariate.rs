@@ -21,9 +21,10 @@ pub(super) fn covariate(dir: &Path, asked: &Asked, resolved: &Resolved) -> Resul
             .groupings
             .iter()
             .map(|g| g.name.as_str())
+            .chain(resolved.parts.components.iter().map(|c| c.name.as_str()))
             .collect();
         bail!(
-            "`{name}` is neither a grouping of the model{} nor a column of its data ({})",
+            "`{name}` is neither a grouping or component of the model{} nor a column of its data ({})",
             if groups.is_empty() {
                 String::new()
             } else {
