@@ -8,7 +8,9 @@
 mod common;
 mod curvature;
 mod explore;
+mod extra;
 mod inner;
+mod known;
 mod moments;
 mod persistence;
 mod prices;
