@@ -97,13 +97,13 @@ def test_a_run_stops_by_the_statistic_that_it_shows(stop, stop_bounds, tmp_path)
     before = list(convergence.checks(draws))
     holds = [max(shown(b)[0], shown(a)[0]) < stop and shown(b)[1] < stop_bounds for a, b in zip(before, before[1:])]
     assert holds[-1] and not any(holds[:-1])
-    assert sampler.Rminus1_last == pytest.approx(shown(draws)[0], rel=1e-9) < stop
+    assert sampler.Rminus1_last < stop and sampler.Rminus1_last == pytest.approx(shown(draws)[0], rel=1e-9)
     # Rows of `.progress` at all the checks, and their last is what the run ended with.
     rows = np.loadtxt(tmp_path / "a.progress", usecols=(0, 2, 3, 4))
     assert rows[:, 0].tolist() == [2 * at for at in before]
     assert rows[-1, 2:] == pytest.approx(shown(draws), abs=1e-6)
     accepted = sampler.engine_run.statistics["outer_accepted"]
-    assert rows[-1, 1] == pytest.approx(accepted.mean(), abs=1e-6) == pytest.approx(sampler.acceptance_rate, abs=1e-6)
+    assert sampler.acceptance_rate == accepted.mean() == pytest.approx(rows[-1, 1], abs=1e-6)
     # Fast moves make every row a different one: their share would be 1.
     assert rows[-1, 1] < 0.99
 

@@ -40,9 +40,9 @@ def read(sampler):
         raise LoggedError(log, "`parallel` must be serial or processes; got %r.", sampler.parallel)
     if sampler.temperature is None:
         sampler.temperature = 1
-    above_zero = ("Rminus1_stop", "such as 0.01"), ("Rminus1_cl_stop", "such as 0.2"), ("temperature", "such as 2; 1 is the posterior")
-    for name, such_as in above_zero:
-        _check_number(sampler, name, 0, f"above 0, {such_as}")
+    for name, such_as in (("Rminus1_stop", "such as 0.01"), ("temperature", "such as 2; 1 is the posterior")):
+        _check_number(sampler, name, f"above 0, {such_as}", lambda value: value > 0)
+    _check_number(sampler, "Rminus1_cl_stop", "0 (never) or above, such as 0.2", lambda value: value >= 0)
     if not 0 < sampler.Rminus1_cl_level < 1:
         raise LoggedError(log, "`Rminus1_cl_level` must be between 0 and 1, such as 0.95; got %r.", sampler.Rminus1_cl_level)
     if not (isinstance(sampler.Rminus1_single_split, int) and sampler.Rminus1_single_split >= 2):
@@ -56,9 +56,9 @@ def read(sampler):
     _read_callback(sampler)
 
 
-def _check_number(sampler, name, lower, words):
+def _check_number(sampler, name, words, fits):
     value = getattr(sampler, name)
-    if isinstance(value, bool) or not (isinstance(value, (int, float)) and value > lower and math.isfinite(value)):
+    if isinstance(value, bool) or not (isinstance(value, (int, float)) and fits(value) and math.isfinite(value)):
         raise LoggedError(sampler.log, "`%s` must be %s; got %r.", name, words, value)
 
 
