@@ -96,6 +96,8 @@ class Towline(CovmatSampler):
             learned = Learned(given, self.log, bare=resuming)
             self.speeds = learned.speeds(self.speeds, self.log)
             self.learned = None if resuming else learned
+            if resuming:
+                self.speeds.reason = "as in the run that is continued"
 
     def _say_speeds(self):
         s = self.speeds

@@ -82,7 +82,7 @@ fn longest_memory<T: Target>(
 }
 
 /// An autocorrelation time by the means of batches, 1 where nothing moves.
-fn time_of(values: impl ExactSizeIterator<Item = f64> + Clone) -> f64 {
+fn time_of(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let size = values.len() / BATCHES;
     let count = (size * BATCHES) as f64;
     let values: Vec<f64> = values.take(size * BATCHES).collect();
