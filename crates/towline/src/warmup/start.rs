@@ -53,6 +53,8 @@ pub(super) fn search<T: Target>(
         if factor.dim() == x.len() && known::climb(&mut marginal, x, &factor) {
             return found(marginal, Some(factor), x.len());
         }
+        // The covariance was another's: the search has all it would have had.
+        marginal.budget += marginal.spent.slow_evaluations as usize;
     }
     let here = marginal.height(x);
     let steps = scales(&mut |at| marginal.height(at), x, here);
