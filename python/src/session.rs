@@ -181,6 +181,15 @@ impl Target {
                 place(x, y)
             ),
             E::Model { x, source, .. } if x.is_empty() => source.to_string(),
+            E::Model { x, y, source } => format!("{source}, at {}", place(x, y)),
+            E::Panicked { x, message } => format!(
+                "the model panicked: {message}; the slow computation before that was at {}",
+                place(x, &[])
+            ),
+            E::TooLong { x, seconds, .. } => format!(
+                "an evaluation took longer than the {seconds} s it may take, at {}; correct the model or allow more, then resume",
+                place(x, &[])
+            ),
             _ => return Some(Error::new_err(error.to_string())),
         };
         let text = match whence.is_empty() {

@@ -184,7 +184,7 @@ def _run(
             else:
                 ended = session.run(see)
     except Exception as error:
-        explain(error, folder, temporary is not None)
+        explain(error, folder, temporary is not None, model)
         raise
     finally:
         session.close()
@@ -192,7 +192,7 @@ def _run(
     if target is not None and mode != "processes":
         tell_of_failures(*target.failures())
     if ended == "stopped":
-        note = "" if temporary is not None else f"; towline.resume({str(folder)!r}, model) continues it"
+        note = "" if temporary is not None else f"; {continues(folder, model)}"
         print(f"stopped after {run.draws_made} draws of each chain{note}", file=sys.stderr)
     return run
 
@@ -209,14 +209,19 @@ def begin(model: Any, settings: dict[str, Any], going_on: dict[str, Any] | None,
     return _towline.Session.create(model._target(), folder, json.dumps(model._description()), text)
 
 
-def explain(error: BaseException, folder: Path, temporary: bool) -> None:
+def continues(folder: Path, model: Any) -> str:
+    """How to continue a run, in the words of whoever began it."""
+    return getattr(model, "_continues", None) or f"the run's draws are kept: towline.resume({str(folder)!r}, model) continues it"
+
+
+def explain(error: BaseException, folder: Path, temporary: bool, model: Any = None) -> None:
     """Says on an exception what can be done about the run."""
     if not (folder / "manifest.json").exists():
         return
     if temporary:
         note = "the run was in a temporary directory; give out= a directory to be able to resume a run that failed"
     else:
-        note = f"the run's draws are kept: towline.resume({str(folder)!r}, model) continues it"
+        note = continues(folder, model)
     error.add_note(note)
 
 

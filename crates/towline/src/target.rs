@@ -126,6 +126,12 @@ pub trait Target {
         false
     }
 
+    /// A covariance of x (row-major, p × p) that is known beforehand, as a cosmologist's file of an earlier run has it: warm-up
+    /// climbs by it and looks for widths no more. It need not be right; `None` (the default) where there is none.
+    fn slow_covariance(&self) -> Option<&[f64]> {
+        None
+    }
+
     /// Whether the target finds frames by itself, as a latent Gaussian model does.
     fn has_own_frame(&self) -> bool {
         false
@@ -225,6 +231,10 @@ impl<T: Target + ?Sized> Target for &T {
         scratch: &mut Scratch,
     ) -> bool {
         (**self).curvature(cache, y, curvature, scratch)
+    }
+
+    fn slow_covariance(&self) -> Option<&[f64]> {
+        (**self).slow_covariance()
     }
 
     fn has_own_frame(&self) -> bool {

@@ -1,5 +1,6 @@
 //! One chain of a run from wherever it stands to its end: the same for threads, processes and MPI ranks.
 
+use super::approach::approach;
 use super::control::{Control, Watch};
 use super::guard::{Guard, StopSignal, message};
 use super::progress::Phase;
@@ -239,13 +240,23 @@ fn first_checkpoint<M: Model, const CLOSE: bool>(
         let (warm, rng) = warming.finish();
         (warm.tuning, warm.x, warm.y, rng, warm.spent)
     };
-    let begin = Chain::new(guard, tuning.kernel()?, &x, &y, rng)?;
+    let mut begin = Chain::new(guard, tuning.kernel()?, &x, &y, rng)?;
+    let mut spent = spent;
+    if job.tuning.is_some() {
+        watch.show(|progress| progress.phase = Phase::WarmingUp(0));
+        approach(&mut begin)?;
+        spent += begin.totals();
+        seconds = clock.since(seconds);
+    }
+    // The way there is no part of the draws.
+    let mut snapshot = begin.position();
+    (snapshot.steps, snapshot.totals) = (0, Info::default());
     guard.interruptible.store(false, Ordering::Relaxed);
     let columns = job.manifest.columns.len();
     let checkpoint = Checkpoint {
         chain: k,
         run: job.manifest.fingerprint(),
-        snapshot: begin.position(),
+        snapshot,
         rows: 0,
         latent_rows: 0,
         checksum: 0,

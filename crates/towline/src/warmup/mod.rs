@@ -8,8 +8,10 @@
 mod common;
 mod curvature;
 mod explore;
+mod extra;
 mod inner;
 mod modes;
+mod known;
 mod moments;
 mod persistence;
 mod prices;
