@@ -8,6 +8,7 @@
 //! may be fitted), `shape` (its tails and guards), `wander` (the chain), `choose`.
 
 mod choose;
+mod free;
 mod jump;
 mod limits;
 mod polynomial;
@@ -280,7 +281,7 @@ impl Surrogate {
     }
 
     /// x at a whitened point.
-    fn unwhiten(&self, w: &[f64]) -> Vec<f64> {
+    pub(crate) fn unwhiten(&self, w: &[f64]) -> Vec<f64> {
         let mut x = vec![0.0; w.len()];
         self.factor.apply(w, &mut x);
         x.iter_mut().zip(&self.centre).for_each(|(x, c)| *x += c);

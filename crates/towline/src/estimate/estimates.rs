@@ -1,0 +1,345 @@
+//! From weighted points to estimates with their errors.
+
+use super::bridge::jackknife;
+use super::control::{Average, Controls, Regression};
+use super::free::Free;
+use super::point::{Scale, Weighted};
+use crate::diagnose::pareto_shape;
+use serde::{Deserialize, Serialize};
+
+/// Above this shape of the weights' tail their variance may not exist, and no error can be trusted (Vehtari et al. 2024).
+pub const POOR_SHAPE: f64 = 0.7;
+/// Covariances are given of no more columns than this.
+const MOST_COVARIANCES: usize = 200;
+
+/// What the weights of slow points say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Estimates {
+    /// Slow points that were evaluated.
+    pub points: usize,
+    /// How many of them failed, and count as outside the support.
+    pub failed: usize,
+    /// Fast evaluations that the weights took.
+    pub fast_evals: u64,
+    /// The standard deviation of the log weights.
+    pub spread: f64,
+    /// The part of it that is noise of the fast draws, root mean square.
+    pub noise: f64,
+    /// The shape k of the weights' tail; above 0.7 the estimates should not be used. Nothing where it cannot be told.
+    pub pareto_k: Option<f64>,
+    /// Control variates that took part.
+    pub controls: usize,
+    /// The columns of the model, latents apart.
+    pub columns: Vec<ColumnEstimate>,
+    /// Their covariance, row by row; empty where there are very many.
+    pub covariance: Vec<f64>,
+    /// The posterior's constant.
+    pub evidence: Option<Evidence>,
+    /// The share of each point in every average; they add up to one.
+    #[serde(skip)]
+    pub shares: Vec<f64>,
+}
+
+/// One column.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ColumnEstimate {
+    /// Its name.
+    pub name: String,
+    /// The posterior mean.
+    pub mean: f64,
+    /// The posterior standard deviation.
+    pub sd: f64,
+    /// The standard error of the mean.
+    pub se: f64,
+    /// The standard error of the standard deviation.
+    pub se_sd: f64,
+    /// The number of independent draws whose mean would have this error.
+    pub equivalent_draws: f64,
+    /// The quantiles at 5, 50 and 95 per cent.
+    pub quantiles: [f64; 3],
+    /// Their standard errors.
+    pub se_quantiles: [f64; 3],
+}
+
+/// The logarithm of ∫ exp ℓ(x, y) dx dy.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// It.
+    pub ln_z: f64,
+    /// Its standard error.
+    pub se: f64,
+}
+
+/// The probabilities of the quantiles.
+const PROBABILITIES: [f64; 3] = [0.05, 0.5, 0.95];
+
+/// What all averages of one set of points share.
+struct Basis {
+    regression: Regression,
+    /// The variance of a control's mean over the free draws.
+    free_variance: f64,
+    /// Weights, the largest being one.
+    weights: Vec<f64>,
+    /// The average of them.
+    total: Average,
+}
+
+impl Basis {
+    fn new(controls: &Controls, whitened: &[Vec<f64>], weights: &[f64]) -> Option<Self> {
+        let rows: Vec<Vec<f64>> = whitened.iter().map(|w| controls.at(w)).collect();
+        let regression = Regression::new(&rows)?;
+        let total = regression.of(weights);
+        let sound = total.value > 0.0 && total.left_out.iter().all(|t| *t > 0.0);
+        sound.then_some(Self {
+            regression,
+            free_variance: controls.variance,
+            weights: weights.to_vec(),
+            total,
+        })
+    }
+
+    /// The average of weight times something.
+    fn weighted(&self, values: &[f64]) -> Average {
+        let products: Vec<f64> = self.weights.iter().zip(values).map(|(w, v)| w * v).collect();
+        self.regression.of(&products)
+    }
+
+    /// The standard error of a function of averages: of the points by a jackknife, of the free draws by its slopes.
+    fn error(&self, left_out: &[f64], slopes: &[f64]) -> f64 {
+        let free = self.free_variance * slopes.iter().map(|s| s * s).sum::<f64>();
+        (jackknife(left_out).powi(2) + free).sqrt()
+    }
+
+    /// A mean, and its standard error.
+    fn mean(&self, values: &[f64]) -> (f64, f64, Vec<f64>) {
+        let average = self.weighted(values);
+        let mean = average.value / self.total.value;
+        let left_out: Vec<f64> = average
+            .left_out
+            .iter()
+            .zip(&self.total.left_out)
+            .map(|(a, t)| a / t)
+            .collect();
+        let slopes = average.slopes.iter().zip(&self.total.slopes);
+        let slopes: Vec<f64> = slopes
+            .map(|(a, t)| (a - mean * t) / self.total.value)
+            .collect();
+        (mean, self.error(&left_out, &slopes), left_out)
+    }
+}
+
+impl Estimates {
+    /// From points in their order, with the names of the columns; nothing without two points of any weight.
+    pub fn new(
+        scale: &Scale,
+        names: &[String],
+        points: &[Weighted],
+        threads: usize,
+    ) -> Option<Self> {
+        let free = Free::new(&scale.surrogate, scale.seed, threads);
+        let constant = free.log_constant(&scale.surrogate, scale.seed);
+        Self::with(scale, &free, constant, names, points)
+    }
+
+    /// The same with free draws that are at hand.
+    pub(crate) fn with(
+        scale: &Scale,
+        free: &Free,
+        constant: Option<(f64, f64)>,
+        names: &[String],
+        points: &[Weighted],
+    ) -> Option<Self> {
+        let logs: Vec<f64> = points.iter().map(|point| point.log_weight).collect();
+        let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let massive: Vec<f64> = logs.iter().copied().filter(|l| l.is_finite()).collect();
+        if massive.len() < 2 {
+            return None;
+        }
+        let weights: Vec<f64> = logs.iter().map(|log| (log - top).exp()).collect();
+        let whitened: Vec<Vec<f64>> = points
+            .iter()
+            .map(|point| scale.surrogate.whitened(&point.x))
+            .collect();
+        let controls = Controls::new(points.len(), free);
+        let none = Controls::new(0, free);
+        let (basis, used) = match Basis::new(&controls, &whitened, &weights) {
+            Some(basis) => (basis, controls.len()),
+            None => (Basis::new(&none, &whitened, &weights)?, 0),
+        };
+        let width = names.len() + 1;
+        let columns = names.iter().enumerate().map(|(k, name)| {
+            let of = |point: &Weighted| point.rows.chunks_exact(width).map(move |row| row[k]).collect();
+            let draws: Vec<Vec<f64>> = points.iter().map(of).collect();
+            basis.column(name, &draws)
+        });
+        let columns: Vec<ColumnEstimate> = columns.collect();
+        let shares = basis.shares();
+        let evidence = constant.map(|(log_constant, error)| {
+            let left: Vec<f64> = basis.total.left_out.iter().map(|t| t.ln()).collect();
+            let slopes: Vec<f64> = basis.total.slopes.iter().map(|s| s / basis.total.value).collect();
+            Evidence {
+                ln_z: log_constant + top + basis.total.value.ln(),
+                se: (basis.error(&left, &slopes).powi(2) + error * error).sqrt(),
+            }
+        });
+        let mean = massive.iter().sum::<f64>() / massive.len() as f64;
+        let squares = massive.iter().map(|l| (l - mean).powi(2)).sum::<f64>();
+        let noise = points.iter().map(|p| p.noise * p.noise).sum::<f64>() / points.len() as f64;
+        let shape = pareto_shape(&logs);
+        Some(Self {
+            points: points.len(),
+            failed: points.iter().filter(|p| p.failure.is_some()).count(),
+            fast_evals: points.iter().map(|p| p.fast_evaluations).sum(),
+            spread: (squares / (massive.len() - 1) as f64).sqrt(),
+            noise: noise.sqrt(),
+            pareto_k: Some(shape).filter(|k| k.is_finite()),
+            controls: used,
+            covariance: covariance(&shares, points, width, &columns),
+            columns,
+            evidence,
+            shares,
+        })
+    }
+
+    /// Whether the weights' tail is such that nothing here should be used.
+    pub fn is_poor(&self) -> bool {
+        self.pareto_k.is_some_and(|k| k > POOR_SHAPE)
+    }
+}
+
+impl Basis {
+    /// The share of each point in every mean.
+    fn shares(&self) -> Vec<f64> {
+        let shares = self.weights.iter().zip(&self.regression.shares);
+        shares.map(|(w, s)| w * s / self.total.value).collect()
+    }
+
+    /// One column from its draws at each point.
+    fn column(&self, name: &str, draws: &[Vec<f64>]) -> ColumnEstimate {
+        // Seen from near the mean, in units near the standard deviation: squares must not lose digits.
+        let (centre, unit) = rough(&self.weights, draws);
+        let mean_of = |power: i32| -> Vec<f64> {
+            let of = |draws: &Vec<f64>| {
+                let sum: f64 = draws.iter().map(|v| ((v - centre) / unit).powi(power)).sum();
+                sum / draws.len().max(1) as f64
+            };
+            draws.iter().map(of).collect()
+        };
+        let (mean, se, left) = self.mean(&mean_of(1));
+        let (square, _, left_square) = self.mean(&mean_of(2));
+        let variance = square - mean * mean;
+        let left_sd: Vec<f64> = left_square
+            .iter()
+            .zip(&left)
+            .map(|(s, m)| (s - m * m).max(0.0).sqrt())
+            .collect();
+        // The free draws' part: (u − mean)² has the slopes of u² − 2 mean u.
+        let centred: Vec<f64> = draws
+            .iter()
+            .map(|draws| {
+                let sum: f64 = draws.iter().map(|v| ((v - centre) / unit - mean).powi(2)).sum();
+                sum / draws.len().max(1) as f64
+            })
+            .collect();
+        let sd = variance.max(0.0).sqrt();
+        let se_sd = {
+            let average = self.weighted(&centred);
+            let slopes = average.slopes.iter().zip(&self.total.slopes);
+            let slopes: Vec<f64> = slopes
+                .map(|(a, t)| (a - variance * t) / self.total.value / (2.0 * sd))
+                .collect();
+            self.error(&left_sd, &slopes)
+        };
+        let (quantiles, se_quantiles) = self.quantiles(draws);
+        ColumnEstimate {
+            name: name.to_owned(),
+            mean: centre + unit * mean,
+            sd: unit * sd,
+            se: unit * se,
+            se_sd: unit * se_sd,
+            equivalent_draws: (sd / se).powi(2),
+            quantiles,
+            se_quantiles,
+        }
+    }
+
+    /// Quantiles by the points' shares; their errors by that of the probability below them.
+    fn quantiles(&self, draws: &[Vec<f64>]) -> ([f64; 3], [f64; 3]) {
+        let shares = self.shares();
+        let mut all: Vec<(f64, f64)> = draws
+            .iter()
+            .zip(&shares)
+            .flat_map(|(draws, share)| {
+                let each = share / draws.len().max(1) as f64;
+                draws.iter().map(move |v| (*v, each))
+            })
+            .collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let at = |p: f64| {
+            let mut sum = 0.0;
+            let beyond = all.iter().find(|(_, share)| {
+                sum += share;
+                sum >= p
+            });
+            beyond.or(all.last()).map_or(f64::NAN, |(v, _)| *v)
+        };
+        let quantiles = PROBABILITIES.map(at);
+        let mut errors = [0.0; 3];
+        for (k, p) in PROBABILITIES.into_iter().enumerate() {
+            let below: Vec<f64> = draws
+                .iter()
+                .map(|draws| {
+                    let below = draws.iter().filter(|v| **v <= quantiles[k]).count();
+                    below as f64 / draws.len().max(1) as f64
+                })
+                .collect();
+            let (_, error, _) = self.mean(&below);
+            errors[k] = 0.5 * (at((p + error).min(1.0)) - at((p - error).max(0.0)));
+        }
+        (quantiles, errors)
+    }
+}
+
+/// A mean and a standard deviation by plain weights.
+fn rough(weights: &[f64], draws: &[Vec<f64>]) -> (f64, f64) {
+    let total: f64 = weights.iter().zip(draws).filter(|(_, d)| !d.is_empty()).map(|(w, _)| w).sum();
+    let mean_of = |of: &dyn Fn(f64) -> f64| {
+        let one = |(w, draws): (&f64, &Vec<f64>)| {
+            w * draws.iter().map(|v| of(*v)).sum::<f64>() / draws.len().max(1) as f64
+        };
+        weights.iter().zip(draws).map(one).sum::<f64>() / total
+    };
+    let centre = mean_of(&|v| v);
+    let unit = mean_of(&|v| (v - centre).powi(2)).sqrt();
+    (centre, if unit > 0.0 { unit } else { 1.0 })
+}
+
+/// The covariance of all columns, by the points' shares.
+fn covariance(
+    shares: &[f64],
+    points: &[Weighted],
+    width: usize,
+    columns: &[ColumnEstimate],
+) -> Vec<f64> {
+    let count = columns.len();
+    if count > MOST_COVARIANCES {
+        return Vec::new();
+    }
+    let mut sums = vec![0.0; count * count];
+    for (share, point) in shares.iter().zip(points) {
+        let each = share / (point.rows.len() / width).max(1) as f64;
+        for row in point.rows.chunks_exact(width) {
+            for i in 0..count {
+                for j in 0..=i {
+                    sums[i * count + j] += each * (row[i] - columns[i].mean) * (row[j] - columns[j].mean);
+                }
+            }
+        }
+    }
+    for i in 0..count {
+        for j in 0..i {
+            sums[j * count + i] = sums[i * count + j];
+        }
+    }
+    sums
+}
