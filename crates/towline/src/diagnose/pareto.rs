@@ -62,7 +62,10 @@ mod tests {
             let mut rng = Rng::stream(41, seed);
             let logs: Vec<f64> = (0..2000).map(|_| k * rng.exponential()).collect();
             let found = pareto_shape(&logs);
-            assert!((found - k).abs() < 4.0 * (1.0 + k) / 134f64.sqrt(), "{k}: {found}");
+            assert!(
+                (found - k).abs() < 4.0 * (1.0 + k) / 134f64.sqrt(),
+                "{k}: {found}"
+            );
         }
         assert!(pareto_shape(&[0.0; 50]).is_nan());
     }

@@ -10,7 +10,10 @@ const ROUNDS: usize = 200;
 /// The error is a jackknife over blocks, so that what is left of a chain's memory within a block is counted.
 pub(crate) fn bridge(at_p: &[Vec<f64>], at_q: &[Vec<f64>]) -> (f64, f64) {
     let join = |blocks: &[Vec<f64>], without: Option<usize>| -> Vec<f64> {
-        let kept = blocks.iter().enumerate().filter(|(k, _)| Some(*k) != without);
+        let kept = blocks
+            .iter()
+            .enumerate()
+            .filter(|(k, _)| Some(*k) != without);
         kept.flat_map(|(_, block)| block.iter().copied()).collect()
     };
     let whole = estimate(&join(at_p, None), &join(at_q, None));

@@ -51,7 +51,10 @@ impl Controls {
         let mut values = vec![0.0; q];
         for w in free.draws() {
             fill(&terms, w, &mut values);
-            means.iter_mut().zip(&values).for_each(|(m, v)| *m += v / count);
+            means
+                .iter_mut()
+                .zip(&values)
+                .for_each(|(m, v)| *m += v / count);
         }
         let mut covariance = vec![0.0; q * q];
         for w in free.draws() {
@@ -88,7 +91,10 @@ impl Controls {
     pub fn at(&self, w: &[f64]) -> Vec<f64> {
         let mut values = vec![0.0; self.terms.len()];
         fill(&self.terms, w, &mut values);
-        values.iter_mut().zip(&self.means).for_each(|(v, m)| *v -= m);
+        values
+            .iter_mut()
+            .zip(&self.means)
+            .for_each(|(v, m)| *v -= m);
         if let Some(root) = &self.root {
             root.solve(&mut values);
         }
@@ -103,7 +109,9 @@ impl Controls {
             let mut mean = vec![0.0; q];
             for w in chain {
                 let values = self.at(w);
-                mean.iter_mut().zip(&values).for_each(|(m, v)| *m += v / chain.len() as f64);
+                mean.iter_mut()
+                    .zip(&values)
+                    .for_each(|(m, v)| *m += v / chain.len() as f64);
             }
             total += mean.iter().map(|m| m * m).sum::<f64>() / q as f64;
         }
@@ -182,7 +190,10 @@ impl Regression {
     /// At points where the controls have these values; nothing where they do not tell the coefficients.
     pub fn new(controls: &[Vec<f64>]) -> Option<Self> {
         let count = controls.len() as f64;
-        let design: Vec<Vec<f64>> = controls.iter().map(|row| [&[1.0], &row[..]].concat()).collect();
+        let design: Vec<Vec<f64>> = controls
+            .iter()
+            .map(|row| [&[1.0], &row[..]].concat())
+            .collect();
         let q = design.first()?.len();
         let mut gram = vec![0.0; q * q];
         for row in &design {
@@ -219,7 +230,10 @@ impl Regression {
         let q = self.gram.dim();
         let mut slopes = vec![0.0; q];
         for (row, value) in self.design.iter().zip(values) {
-            slopes.iter_mut().zip(row).for_each(|(s, r)| *s += r * value / count);
+            slopes
+                .iter_mut()
+                .zip(row)
+                .for_each(|(s, r)| *s += r * value / count);
         }
         self.gram.solve(&mut slopes);
         self.gram.solve_transposed(&mut slopes);
@@ -246,7 +260,9 @@ mod tests {
     #[test]
     fn leaving_a_point_out_is_what_leaving_it_out_gives() {
         let mut rng = Rng::stream(31, 0);
-        let rows: Vec<Vec<f64>> = (0..12).map(|_| (0..3).map(|_| rng.normal()).collect()).collect();
+        let rows: Vec<Vec<f64>> = (0..12)
+            .map(|_| (0..3).map(|_| rng.normal()).collect())
+            .collect();
         let values: Vec<f64> = (0..12).map(|_| rng.normal()).collect();
         let whole = Regression::new(&rows).unwrap().of(&values);
         for i in 0..12 {
@@ -260,7 +276,10 @@ mod tests {
 
     #[test]
     fn terms_are_those_of_their_degree() {
-        assert_eq!(up_to(2, 2), [vec![0], vec![1], vec![0, 0], vec![0, 1], vec![1, 1]]);
+        assert_eq!(
+            up_to(2, 2),
+            [vec![0], vec![1], vec![0, 0], vec![0, 1], vec![1, 1]]
+        );
         assert_eq!(up_to(3, 4).len(), 34);
         assert_eq!(candidates(3, 34)[0].len(), 34);
         assert_eq!(candidates(6, 12)[0].len(), 12);

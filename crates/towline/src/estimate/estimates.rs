@@ -46,19 +46,36 @@ pub struct ColumnEstimate {
     /// Its name.
     pub name: String,
     /// The posterior mean.
+    #[serde(deserialize_with = "number")]
     pub mean: f64,
     /// The posterior standard deviation.
+    #[serde(deserialize_with = "number")]
     pub sd: f64,
     /// The standard error of the mean.
+    #[serde(deserialize_with = "number")]
     pub se: f64,
     /// The standard error of the standard deviation.
+    #[serde(deserialize_with = "number")]
     pub se_sd: f64,
     /// The number of independent draws whose mean would have this error.
+    #[serde(deserialize_with = "number")]
     pub equivalent_draws: f64,
     /// The quantiles at 5, 50 and 95 per cent.
+    #[serde(deserialize_with = "numbers")]
     pub quantiles: [f64; 3],
     /// Their standard errors.
+    #[serde(deserialize_with = "numbers")]
     pub se_quantiles: [f64; 3],
+}
+
+/// JSON has no word for what is no number: it writes null.
+fn number<'de, D: serde::Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
+}
+
+fn numbers<'de, D: serde::Deserializer<'de>>(from: D) -> Result<[f64; 3], D::Error> {
+    let read: [Option<f64>; 3] = Deserialize::deserialize(from)?;
+    Ok(read.map(|v| v.unwrap_or(f64::NAN)))
 }
 
 /// The logarithm of ∫ exp ℓ(x, y) dx dy.
@@ -100,7 +117,12 @@ impl Basis {
 
     /// The average of weight times something.
     fn weighted(&self, values: &[f64]) -> Average {
-        let products: Vec<f64> = self.weights.iter().zip(values).map(|(w, v)| w * v).collect();
+        let products: Vec<f64> = self
+            .weights
+            .iter()
+            .zip(values)
+            .map(|(w, v)| w * v)
+            .collect();
         self.regression.of(&products)
     }
 
@@ -128,21 +150,36 @@ impl Basis {
     }
 }
 
-impl Estimates {
-    /// From points in their order, with the names of the columns; nothing without two points of any weight.
-    pub fn new(
-        scale: &Scale,
-        names: &[String],
-        points: &[Weighted],
-        threads: usize,
-    ) -> Option<Self> {
+/// What makes estimates of points: free draws of π̃, made once.
+#[derive(Debug, Clone)]
+pub struct Estimator {
+    scale: Scale,
+    names: Vec<String>,
+    free: Free,
+    constant: Option<(f64, f64)>,
+}
+
+impl Estimator {
+    /// For columns of these names; free draws are made on so many threads, and are the same whatever that is.
+    pub fn new(scale: Scale, names: Vec<String>, threads: usize) -> Self {
         let free = Free::new(&scale.surrogate, scale.seed, threads);
         let constant = free.log_constant(&scale.surrogate, scale.seed);
-        Self::with(scale, &free, constant, names, points)
+        Self {
+            scale,
+            names,
+            free,
+            constant,
+        }
     }
 
-    /// The same with free draws that are at hand.
-    pub(crate) fn with(
+    /// From points in their order; nothing without two points of any weight.
+    pub fn estimates(&self, points: &[Weighted]) -> Option<Estimates> {
+        Estimates::with(&self.scale, &self.free, self.constant, &self.names, points)
+    }
+}
+
+impl Estimates {
+    fn with(
         scale: &Scale,
         free: &Free,
         constant: Option<(f64, f64)>,
@@ -168,7 +205,13 @@ impl Estimates {
         };
         let width = names.len() + 1;
         let columns = names.iter().enumerate().map(|(k, name)| {
-            let of = |point: &Weighted| point.rows.chunks_exact(width).map(move |row| row[k]).collect();
+            let of = |point: &Weighted| {
+                point
+                    .rows
+                    .chunks_exact(width)
+                    .map(move |row| row[k])
+                    .collect()
+            };
             let draws: Vec<Vec<f64>> = points.iter().map(of).collect();
             basis.column(name, &draws)
         });
@@ -176,7 +219,12 @@ impl Estimates {
         let shares = basis.shares();
         let evidence = constant.map(|(log_constant, error)| {
             let left: Vec<f64> = basis.total.left_out.iter().map(|t| t.ln()).collect();
-            let slopes: Vec<f64> = basis.total.slopes.iter().map(|s| s / basis.total.value).collect();
+            let slopes: Vec<f64> = basis
+                .total
+                .slopes
+                .iter()
+                .map(|s| s / basis.total.value)
+                .collect();
             Evidence {
                 ln_z: log_constant + top + basis.total.value.ln(),
                 se: (basis.error(&left, &slopes).powi(2) + error * error).sqrt(),
@@ -220,7 +268,10 @@ impl Basis {
         let (centre, unit) = rough(&self.weights, draws);
         let mean_of = |power: i32| -> Vec<f64> {
             let of = |draws: &Vec<f64>| {
-                let sum: f64 = draws.iter().map(|v| ((v - centre) / unit).powi(power)).sum();
+                let sum: f64 = draws
+                    .iter()
+                    .map(|v| ((v - centre) / unit).powi(power))
+                    .sum();
                 sum / draws.len().max(1) as f64
             };
             draws.iter().map(of).collect()
@@ -237,7 +288,10 @@ impl Basis {
         let centred: Vec<f64> = draws
             .iter()
             .map(|draws| {
-                let sum: f64 = draws.iter().map(|v| ((v - centre) / unit - mean).powi(2)).sum();
+                let sum: f64 = draws
+                    .iter()
+                    .map(|v| ((v - centre) / unit - mean).powi(2))
+                    .sum();
                 sum / draws.len().max(1) as f64
             })
             .collect();
@@ -302,7 +356,12 @@ impl Basis {
 
 /// A mean and a standard deviation by plain weights.
 fn rough(weights: &[f64], draws: &[Vec<f64>]) -> (f64, f64) {
-    let total: f64 = weights.iter().zip(draws).filter(|(_, d)| !d.is_empty()).map(|(w, _)| w).sum();
+    let total: f64 = weights
+        .iter()
+        .zip(draws)
+        .filter(|(_, d)| !d.is_empty())
+        .map(|(w, _)| w)
+        .sum();
     let mean_of = |of: &dyn Fn(f64) -> f64| {
         let one = |(w, draws): (&f64, &Vec<f64>)| {
             w * draws.iter().map(|v| of(*v)).sum::<f64>() / draws.len().max(1) as f64
@@ -331,7 +390,8 @@ fn covariance(
         for row in point.rows.chunks_exact(width) {
             for i in 0..count {
                 for j in 0..=i {
-                    sums[i * count + j] += each * (row[i] - columns[i].mean) * (row[j] - columns[j].mean);
+                    sums[i * count + j] +=
+                        each * (row[i] - columns[i].mean) * (row[j] - columns[j].mean);
                 }
             }
         }

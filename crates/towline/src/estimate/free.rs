@@ -73,7 +73,9 @@ impl Free {
         let at_q: Vec<Vec<f64>> = (0..for_bridge.len())
             .map(|k| {
                 let mut rng = Rng::stream(mixed(seed, OF_BRIDGE, k as u64), 0);
-                (0..BLOCK).map(|_| neighbour.log_ratio(&neighbour.draw(&mut rng))).collect()
+                (0..BLOCK)
+                    .map(|_| neighbour.log_ratio(&neighbour.draw(&mut rng)))
+                    .collect()
             })
             .collect();
         Some(bridge(&at_p, &at_q)).filter(|(log, error)| log.is_finite() && error.is_finite())
@@ -94,7 +96,8 @@ pub(crate) fn fast_stream(seed: u64, point: usize) -> Rng {
 /// A seed made of three numbers (the finaliser of splitmix64, once for each).
 fn mixed(seed: u64, purpose: u64, index: u64) -> u64 {
     [purpose, index].into_iter().fold(seed, |sum, part| {
-        let mut z = sum.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ part.wrapping_mul(0xd6e8_feb8_6659_fd93);
+        let mut z =
+            sum.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ part.wrapping_mul(0xd6e8_feb8_6659_fd93);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)

@@ -18,6 +18,6 @@ mod reference;
 mod tests;
 mod weight;
 
-pub use estimates::{ColumnEstimate, Estimates, Evidence};
+pub use estimates::{ColumnEstimate, Estimates, Estimator, Evidence};
 pub use plan::{Need, need};
 pub use point::{Scale, Weighted};

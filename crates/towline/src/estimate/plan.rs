@@ -28,7 +28,13 @@ pub enum Need {
 }
 
 /// Decides what to do for an error of `error` standard deviations of each of the columns named, with `slow` slow variables.
-pub fn need(error: f64, slow: usize, columns: &[usize], now: Option<&Estimates>, done: usize) -> Need {
+pub fn need(
+    error: f64,
+    slow: usize,
+    columns: &[usize],
+    now: Option<&Estimates>,
+    done: usize,
+) -> Need {
     let first = FIRST + FIRST_EACH * slow;
     if done < first {
         return Need::Points(first);

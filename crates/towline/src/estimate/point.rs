@@ -71,10 +71,18 @@ impl Scale {
         }
     }
 
+    /// The number of slow variables.
+    pub fn slow_dim(&self) -> usize {
+        self.surrogate.dim()
+    }
+
     /// The first slow points.
     pub fn points(&self, count: usize) -> Vec<Vec<f64>> {
         let whitened = super::free::slow_points(&self.surrogate, self.seed, count);
-        whitened.iter().map(|w| self.surrogate.unwhiten(w)).collect()
+        whitened
+            .iter()
+            .map(|w| self.surrogate.unwhiten(w))
+            .collect()
     }
 
     /// Weighs a point: one slow evaluation, and fast ones.
@@ -139,7 +147,8 @@ impl Scale {
 }
 
 impl Weighted {
-    fn without_mass(index: usize, x: &[f64]) -> Self {
+    /// A point where there is no mass.
+    pub fn without_mass(index: usize, x: &[f64]) -> Self {
         Self {
             index,
             x: x.to_vec(),

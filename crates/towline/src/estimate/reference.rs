@@ -143,7 +143,10 @@ mod tests {
             // A pair is one draw here: the box is symmetric.
             let error = (2.0 * variance / count).sqrt();
             let volume = (2.0 * half).powi(dim as i32);
-            assert!((mean - volume).abs() < 4.0 * error, "{dim}: {mean} {volume} ± {error}");
+            assert!(
+                (mean - volume).abs() < 4.0 * error,
+                "{dim}: {mean} {volume} ± {error}"
+            );
         }
     }
 }

@@ -217,10 +217,7 @@ fn plan<T: Target>(
     let wanted = CAUTION * pilot.variance / (budget.noise * budget.noise);
     let pairs = (wanted.ceil() as usize).clamp(FEWEST_PAIRS, most);
     let noise = |variance: f64, count: usize| (variance / count as f64).sqrt();
-    let mut best = (
-        noise(pilot.variance, pairs),
-        Plan::Independent { pairs },
-    );
+    let mut best = (noise(pilot.variance, pairs), Plan::Independent { pairs });
     // Forty-eight draws of which one has all the weight have a relative variance of some forty: it may be anything.
     let hidden = pilot.variance > 0.4 * PILOT_PAIRS as f64;
     if (best.0 > NOISY || hidden) && here.fault.is_none() {
