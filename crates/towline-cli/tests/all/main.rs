@@ -7,3 +7,4 @@ mod paper;
 mod report;
 mod run;
 mod summary;
+mod weigh;
