@@ -89,7 +89,12 @@ impl Target for Squared<'_> {
 
 impl Model for Squared<'_> {
     fn columns(&self) -> Vec<Column> {
-        let squares = |c: Column| [c.clone(), Column::new(format!("{}²", c.name), Role::Derived)];
+        let squares = |c: Column| {
+            [
+                c.clone(),
+                Column::new(format!("{}²", c.name), Role::Derived),
+            ]
+        };
         self.0.columns().into_iter().flat_map(squares).collect()
     }
 
@@ -154,11 +159,14 @@ pub fn replicate(
             cost: Cost::Ratio(1000.0),
             ..Warmup::default()
         };
-        let (x, y) = known.target.start(&mut rng).map_err(|source| towline::Error::Model {
-            x: Vec::new(),
-            y: Vec::new(),
-            source,
-        })?;
+        let (x, y) = known
+            .target
+            .start(&mut rng)
+            .map_err(|source| towline::Error::Model {
+                x: Vec::new(),
+                y: Vec::new(),
+                source,
+            })?;
         let warming = warmup.begin(&model, &x, &y, rng, &mut Solo)?;
         let warming = warmup.advance(&model, warming, &mut Solo)?;
         let learned = warming.spent().slow_evaluations as f64;
@@ -190,7 +198,9 @@ pub fn replicate(
                 one.worst = one.worst.max(z.abs());
             }
             let slow = now.columns[..2 * known.target.slow].iter().step_by(2);
-            let least = slow.map(|c| c.equivalent_draws).fold(f64::INFINITY, f64::min);
+            let least = slow
+                .map(|c| c.equivalent_draws)
+                .fold(f64::INFINITY, f64::min);
             one.worth += share * least / (learned + one.points as f64);
         }
     }
