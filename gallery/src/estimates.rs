@@ -2,6 +2,7 @@
 
 use crate::known::{Known, following};
 use crate::targets;
+use statrs::function::gamma::ln_gamma;
 use std::f64::consts::{E, PI, TAU};
 use towline::chain::Solo;
 use towline::estimate::{Estimator, Scale};
@@ -31,14 +32,31 @@ pub fn all() -> Vec<Constant> {
     };
     add(named("neal1"), neal1);
     add(named("neal2"), neal1 + 0.5 * (PI / 12.5).ln());
-    // The marginal is ∫exp 2(x − eˣ) = 1/4; each fast variable ∫exp 3(t − eᵗ) = 2/27, or Student's constant 8/3.
-    add(named("skew4"), 0.25f64.ln() + 4.0 * (2.0 / 27f64).ln());
-    add(named("student4"), 0.25f64.ln() + 4.0 * (8.0 / 3f64).ln());
+    // Four fast variables of width s = 0.1/(1 + x²): each integrates to s Γ(h) h^(−h), or all of them to s⁴ times the constant of
+    // Student's t with four degrees of freedom in four dimensions, (4π)² Γ(2)/Γ(4).
+    let width = |x: f64| (0.1 / (1.0 + x * x)).ln();
+    let skewed = |x: f64| {
+        let h = 1.0 + 0.5 * x * x;
+        -x * x + 4.0 * (width(x) + ln_gamma(h) - h * h.ln())
+    };
+    add(named("skew4"), log_integral(skewed));
+    let heavy = |x: f64| -x * x + 4.0 * width(x);
+    add(
+        named("student4"),
+        log_integral(heavy) + ((4.0 * PI).powi(2) / 6.0).ln(),
+    );
     add(named("banana"), (TAU * 0.3).ln() + normal(4.0));
     for slow in [2, 6, 12, 20] {
         add(Some(correlated(slow)), normal(slow as f64 + 3.0));
     }
     list
+}
+
+/// ln ∫ exp of a function of one variable that is gone beyond 10, by the trapezium rule.
+fn log_integral(log: impl Fn(f64) -> f64) -> f64 {
+    const STEP: f64 = 1e-3;
+    let terms = (-10_000..=10_000).map(|k| log(STEP * f64::from(k)).exp());
+    (STEP * terms.sum::<f64>()).ln()
 }
 
 /// Correlated normal slow variables (each leans on the one before by 0.8), and three fast ones that wind with them.

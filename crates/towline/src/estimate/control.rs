@@ -24,8 +24,10 @@ pub(crate) struct Controls {
     terms: Vec<Vec<usize>>,
     means: Vec<f64>,
     root: Option<Factor>,
-    /// The variance of the mean of one of them over the free draws.
-    pub variance: f64,
+    /// Their means over each of the free chains, which are independent.
+    by_chain: Vec<Vec<f64>>,
+    /// Free draws in all.
+    free: usize,
 }
 
 impl Controls {
@@ -40,7 +42,8 @@ impl Controls {
             terms: Vec::new(),
             means: Vec::new(),
             root: None,
-            variance: 0.0,
+            by_chain: Vec::new(),
+            free: free.count(),
         }
     }
 
@@ -76,10 +79,15 @@ impl Controls {
             terms,
             means,
             root: Some(root),
-            variance: 0.0,
+            by_chain: Vec::new(),
+            free: free.count(),
         };
-        controls.variance = controls.variance_of_mean(free);
-        controls.variance.is_finite().then_some(controls)
+        controls.by_chain = free
+            .chains
+            .iter()
+            .map(|chain| controls.mean(chain))
+            .collect();
+        Some(controls)
     }
 
     /// How many there are.
@@ -101,23 +109,30 @@ impl Controls {
         values
     }
 
-    /// From the scatter of the means of the free chains, which are independent; averaged over the controls.
-    fn variance_of_mean(&self, free: &Free) -> f64 {
-        let q = self.terms.len();
-        let (chains, mut total) = (free.chains.len() as f64, 0.0);
-        for chain in &free.chains {
-            let mut mean = vec![0.0; q];
-            for w in chain {
-                let values = self.at(w);
-                mean.iter_mut()
-                    .zip(&values)
-                    .for_each(|(m, v)| *m += v / chain.len() as f64);
-            }
-            total += mean.iter().map(|m| m * m).sum::<f64>() / q as f64;
+    /// Their means over draws.
+    fn mean(&self, draws: &[Vec<f64>]) -> Vec<f64> {
+        let mut mean = vec![0.0; self.terms.len()];
+        for w in draws {
+            let values = self.at(w);
+            mean.iter_mut()
+                .zip(&values)
+                .for_each(|(m, v)| *m += v / draws.len() as f64);
         }
-        let found = total / (chains - 1.0) / chains;
-        // Never better than independent draws.
-        found.max(1.0 / free.count() as f64)
+        mean
+    }
+
+    /// The variance that the free draws leave in an average with these slopes: from the scatter of their chains, and never much
+    /// less than that of independent draws.
+    pub fn free_variance(&self, slopes: &[f64]) -> f64 {
+        let chains = self.by_chain.len() as f64;
+        if self.by_chain.is_empty() {
+            return 0.0;
+        }
+        let along = |mean: &Vec<f64>| mean.iter().zip(slopes).map(|(m, s)| m * s).sum::<f64>();
+        // All chains together have mean zero.
+        let squares: f64 = self.by_chain.iter().map(|mean| along(mean).powi(2)).sum();
+        let independent = slopes.iter().map(|s| s * s).sum::<f64>() / self.free as f64;
+        (squares / (chains - 1.0) / chains).max(0.7 * independent)
     }
 }
 

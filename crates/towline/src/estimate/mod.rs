@@ -7,6 +7,7 @@
 //! which points are evaluated, nor on where.
 
 mod anneal;
+mod basis;
 mod bridge;
 mod control;
 mod estimates;

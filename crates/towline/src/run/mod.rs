@@ -44,6 +44,7 @@
 //! means and variances are kept as they run ([`Moments`](crate::store::Moments)), and R-hat and effective sizes, for progress and for stopping,
 //! are estimated from at most 128 batches of each column ([`Batches`](crate::store::Batches)).
 
+mod batch;
 mod control;
 mod driver;
 mod guard;
