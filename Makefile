@@ -1,7 +1,7 @@
 # What is done to this repository by name; `make` alone lists it.
 
 .PHONY: help demo docs figures test tools built compiled lock test-rust test-mpi test-python test-package test-cobaya test-docs test-long check-data package
-.PHONY: gallery gallery-page bench bench-cobaya bench-peers bench-python bench-scaling
+.PHONY: gallery estimates gallery-page bench bench-cobaya bench-peers bench-python bench-scaling
 
 # Most builds here are from nothing, or of everything: keeping parts of crates for the next one costs more than it saves.
 export CARGO_INCREMENTAL ?= 0
@@ -139,6 +139,10 @@ check-data:
 ## gallery    samples every target of the gallery with eight seeds, nothing set, and judges it (some minutes; target/gallery.json)
 gallery:
 	cargo run --release --package towline-gallery
+
+## estimates   replicated estimates by weights on targets whose moments and constants are known: z-scores and costs (half an hour)
+estimates:
+	cargo run --release --package towline-gallery --bin estimates
 
 ## gallery-page  the docs' page of it, from target/gallery.json
 gallery-page: .venv/ready

@@ -154,6 +154,10 @@ impl Target {
                 let whence = format!("chain {chain}, after {draws} draws");
                 (&**source, Some(*chain), whence)
             }
+            E::Points { failed, of, source } => {
+                let whence = format!("{failed} of {of} slow points failed, the others are stored");
+                (&**source, None, whence)
+            }
             other => (other, None, String::new()),
         };
         if matches!(inner, E::Exchange(_) | E::Stopped) {

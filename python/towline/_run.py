@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
+import warnings
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -111,6 +112,50 @@ class Run:
         """Means, quantiles, effective draws and R-hat of all parameters, or of these (a star at the end is any ending)."""
         return Summary(*_towline.summary(self.path, _chosen(params)))
 
+    @cached_property
+    def _estimated(self) -> dict[str, Any]:
+        file = self.path / "estimates.json"
+        if not file.exists():
+            raise ValueError("this run has no weights of slow points: sample with error=0.03, say")
+        return json.loads(file.read_text())
+
+    def estimates(self) -> dict[str, dict[str, Any]]:
+        """What the weights of slow points say, by name: mean, sd, se, se_sd, equivalent_draws, quantiles (5, 50, 95 %) and their errors.
+
+        For runs made with `error=`. Where the chains' draws were cheaper, these are from the few points that told so.
+        """
+        return {one["name"]: {key: value for key, value in one.items() if key != "name"} for one in self._estimated["columns"]}
+
+    def evidence(self) -> dict[str, float]:
+        """ln Z, the logarithm of the integral of likelihood times priors, and its standard error: `ln_z` and `se`."""
+        found = self._estimated["evidence"]
+        if found is None:
+            raise ValueError("what was learned of the posterior could not be normalised, so there is no evidence")
+        if (self._estimated["pareto_k"] or 0.0) > 0.7:
+            warnings.warn("the weights have a heavy tail (index above 0.7): do not use this evidence", stacklevel=2)
+        return found
+
+    @cached_property
+    def weighted(self) -> dict[str, np.ndarray]:
+        """Weighted draws by name, with `log_density` and `weight` (which add up to one); empty arrays where there are none."""
+        names = [*self.names, "log_density", "weight"]
+        file = self.path / "weighted.f64"
+        rows = np.fromfile(file, "<f8") if file.exists() else np.empty(0)
+        rows = rows.reshape(-1, len(names))
+        return {name: rows[:, k] for k, name in enumerate(names)}
+
+    def _has_weights_alone(self) -> bool:
+        return self.draws_made == 0 and len(self.weighted["weight"]) > 0
+
+    def _resampled(self) -> dict[str, np.ndarray]:
+        """The weighted draws, each as often as its weight says, in one chain and shuffled: for tools that know no weights."""
+        weight = self.weighted["weight"]
+        rng = np.random.default_rng(self.manifest["seed"])
+        ends = np.cumsum(weight) / weight.sum()
+        chosen = np.searchsorted(ends, (np.arange(len(weight)) + rng.uniform()) / len(weight)).clip(max=len(weight) - 1)
+        rng.shuffle(chosen)
+        return {name: self.weighted[name][chosen][None, :] for name in [*self.names, "log_density"]}
+
     def report(self, path: str | os.PathLike[str] | None = None, params: list[str] | str | None = None) -> Path:
         """Writes one HTML file with interactive plots, and returns its path."""
         path = self.path / "report.html" if path is None else Path(path)
@@ -128,11 +173,18 @@ class Run:
 
         Latents are arrays with a dimension of their own (`place`, `school`); where they were stored once in several draws
         (`thin_latents`), they have a group of their own. A fit also has log_likelihood, posterior_predictive, observed_data, prior and
-        prior_predictive. With `groups`, only those are made.
+        prior_predictive. With `groups`, only those are made. ArviZ knows no weights: weighted draws
+        are resampled.
         """
         from ._answers import inference
 
         arviz = _needed("arviz", "to_arviz()")
+        if self._has_weights_alone():
+            draws = self._resampled()
+            log = {"lp": draws.pop("log_density")}
+            if int(arviz.__version__.split(".")[0]) >= 1:
+                return arviz.from_dict({"posterior": draws, "sample_stats": log})
+            return arviz.from_dict(posterior=draws, sample_stats=log)
         wanted = [*_GROUPS, "latents"] if groups is None else list(groups)
         unknown = [name for name in wanted if name not in (*_GROUPS, "latents")]
         if unknown:
@@ -152,12 +204,14 @@ class Run:
 
     def _log_jacobian(self) -> np.ndarray:
         """ln|dθ/du|, chain by chain: chains move on unbounded scales u (a logarithm, a logit), and densities are wanted on the user's."""
-        total = np.zeros((self.chains, self.draws_made))
+        return self._log_jacobian_of(self.draws, np.zeros((self.chains, self.draws_made)))
+
+    def _log_jacobian_of(self, draws: dict[str, np.ndarray], total: np.ndarray) -> np.ndarray:
         for column in self.manifest["columns"]:
             lower, upper = column.get("lower"), column.get("upper")
             if column["role"] not in ("slow", "fast") or column.get("periodic"):
                 continue
-            value = self.draws[column["name"]]
+            value = draws[column["name"]]
             if lower is not None:
                 total += np.log(value - lower)
             if upper is not None:
@@ -167,15 +221,22 @@ class Run:
         return total
 
     def to_getdist(self) -> Any:
-        """The run as GetDist has it: MCSamples with labels and ranges, a draw a sample."""
+        """The run as GetDist has it: MCSamples with labels and ranges, a draw a sample; weighted draws with their weights."""
         getdist = _needed("getdist", "to_getdist()")
         columns = self.manifest["columns"]
+        weights = None
         samples = [np.column_stack([self.draws[name][chain] for name in self.names]) for chain in range(self.chains)]
         log = list(self._log_jacobian() - self.statistics["log_density"])
+        if self._has_weights_alone():
+            all = self.weighted
+            weights = all["weight"] * len(all["weight"])
+            samples = np.column_stack([all[name] for name in self.names])
+            log = self._log_jacobian_of(all, np.zeros(len(weights))) - all["log_density"]
         derived = [column["name"] for column in columns if column["role"] == "derived"]
         return getdist.MCSamples(
             samples=samples,
             loglikes=log,
+            weights=weights,
             names=[name + ("*" if name in derived else "") for name in self.names],
             labels=[column.get("label") or column["name"].replace("_", r"\_") for column in columns],
             ranges={
@@ -183,7 +244,7 @@ class Run:
                 for column in columns
                 if column.get("lower") is not None or column.get("upper") is not None
             },
-            sampler="mcmc",
+            sampler="mcmc" if weights is None else "nested",
             label=self.path.name,
         )
 

@@ -1,7 +1,8 @@
 //! The command line as clap reads it: one line for each subcommand.
 
 use crate::{
-    check, compare, effects, export, fit, map, paper, predict, report, resume, run, summary,
+    check, compare, effects, evidence, export, fit, map, paper, predict, report, resume, run,
+    summary,
 };
 use clap::{Parser, Subcommand};
 
@@ -45,6 +46,8 @@ pub enum Command {
     Compare(compare::Options),
     /// Show the effects of groups, or what a covariate does to the response
     Effects(effects::Options),
+    /// Show the evidence ln Z of a run that was made with --error, with its standard error
+    Evidence(evidence::Options),
     /// Sample one of the built-in examples
     Run(run::Options),
     /// Continue a run that was interrupted, or make more draws

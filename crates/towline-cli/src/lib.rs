@@ -6,6 +6,7 @@ pub mod check;
 mod cli;
 pub mod compare;
 pub mod effects;
+mod evidence;
 pub mod export;
 pub mod failure;
 pub mod fit;
@@ -60,6 +61,7 @@ fn carry_out(command: Command, ranks: &mut Ranks) -> Result<(), Failure> {
             .and_then(|plan| paper::run(&plan).map_err(Failure::Run)),
         Command::Summary(options) => summary::run(&options).map_err(Failure::Run),
         Command::Report(options) => report::run(&options).map_err(Failure::Run),
+        Command::Evidence(options) => evidence::run(&options).map_err(Failure::Run),
         Command::Export(options) => export::run(&options).map_err(Failure::Run),
         Command::Check(options) => check::run(&options),
         Command::Compare(options) => compare::run(&options),

@@ -171,6 +171,24 @@ pub enum Error {
         /// Its failure.
         source: Box<Error>,
     },
+    /// Slow points of a batch failed; all others of it are stored.
+    #[error("{failed} of {of} slow points failed, the others are stored; the first: {source}")]
+    Points {
+        /// How many.
+        failed: usize,
+        /// Of how many.
+        of: usize,
+        /// The first failure.
+        source: Box<Error>,
+    },
+    /// A slow point took longer than it may.
+    #[error("the evaluation at x = {x:?} took longer than {seconds} s")]
+    PointTooLong {
+        /// The slow variables, on the chain's scale.
+        x: Vec<f64>,
+        /// How long it may take.
+        seconds: f64,
+    },
     /// The run was told to stop before this could be finished.
     #[error("stopped")]
     Stopped,

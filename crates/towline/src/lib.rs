@@ -73,6 +73,7 @@
 pub mod chain;
 pub mod diagnose;
 mod error;
+pub mod estimate;
 #[cfg(test)]
 mod exactness;
 pub mod fast;

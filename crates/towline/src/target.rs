@@ -68,6 +68,19 @@ pub trait Target {
     /// Whatever can fail in the model.
     fn prepare(&self, x: &[f64]) -> Result<Option<Self::Cache>, ModelError>;
 
+    /// The slow computation at several x at once, in their order. Override it (and [`is_batched`](Self::is_batched)) where a model
+    /// has a way of its own to make several together: a cluster, a vectorised solver, a graphics card.
+    ///
+    /// A result must not depend on what else is in the batch.
+    fn prepare_batch(&self, xs: &[&[f64]]) -> Vec<Result<Option<Self::Cache>, ModelError>> {
+        xs.iter().map(|x| self.prepare(x)).collect()
+    }
+
+    /// Whether [`prepare_batch`](Self::prepare_batch) is to be used; without it, threads call [`prepare`](Self::prepare).
+    fn is_batched(&self) -> bool {
+        false
+    }
+
     /// The log density of (x, y), given the cache of x; −∞ outside the support.
     fn log_density(&self, cache: &Self::Cache, y: &[f64]) -> f64;
 
@@ -187,6 +200,14 @@ impl<T: Target + ?Sized> Target for &T {
 
     fn prepare(&self, x: &[f64]) -> Result<Option<Self::Cache>, ModelError> {
         (**self).prepare(x)
+    }
+
+    fn prepare_batch(&self, xs: &[&[f64]]) -> Vec<Result<Option<Self::Cache>, ModelError>> {
+        (**self).prepare_batch(xs)
+    }
+
+    fn is_batched(&self) -> bool {
+        (**self).is_batched()
     }
 
     #[inline]

@@ -8,3 +8,4 @@ mod paper;
 mod report;
 mod run;
 mod summary;
+mod weigh;

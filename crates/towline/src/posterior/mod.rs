@@ -316,6 +316,36 @@ impl<L: Likelihood> Target for Posterior<L> {
         }))
     }
 
+    fn prepare_batch(&self, xs: &[&[f64]]) -> Vec<Result<Option<Self::Cache>, ModelError>> {
+        let values = |x: &&[f64]| {
+            let mut slow = vec![0.0; self.slow.len()];
+            let log_prior = self.values(&self.slow, x, &mut slow);
+            (slow, log_prior)
+        };
+        let all: Vec<(Vec<f64>, f64)> = xs.iter().map(values).collect();
+        let inside = |log_prior: f64| log_prior > f64::NEG_INFINITY;
+        let asked = all.iter().filter(|(_, log)| inside(*log));
+        let asked: Vec<&[f64]> = asked.map(|(slow, _)| &slow[..]).collect();
+        let mut found = self.likelihood.prepare_batch(&asked).into_iter();
+        let keep = |(slow, log_prior): (Vec<f64>, f64)| {
+            if !inside(log_prior) {
+                return Ok(None);
+            }
+            let missing = || Err("prepare_batch gave fewer results than it was asked for".into());
+            let likelihood = found.next().unwrap_or_else(missing)?;
+            Ok(likelihood.map(|likelihood| PosteriorCache {
+                likelihood,
+                slow,
+                log_prior,
+            }))
+        };
+        all.into_iter().map(keep).collect()
+    }
+
+    fn is_batched(&self) -> bool {
+        self.likelihood.is_batched()
+    }
+
     fn log_density(&self, cache: &Self::Cache, y: &[f64]) -> f64 {
         self.log_density_in(cache, y, &mut Scratch::default())
     }

@@ -18,7 +18,7 @@ use crate::store::{
 use crate::warmup::tuning::Tuning;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// What all chains of a run are told. Whoever makes one holds the run directory's [`Lock`](crate::store::Lock)
@@ -41,6 +41,10 @@ pub struct Job {
     pub failures: Failures,
     /// Whether a chain that is resumed must find its log density to the bit.
     pub strict: bool,
+    /// Whether chains end as soon as the marginal is learned, for slow points to be weighed.
+    pub weighs: bool,
+    /// Whether they ended so.
+    pub learned: AtomicBool,
 }
 
 /// What a chain tells the others when it begins or goes on.
@@ -155,6 +159,10 @@ fn attempt<M: Model, const CLOSE: bool>(
             }
             let first =
                 first_checkpoint(&guard, model, k, job, &settings, &stages, &all, exchange)?;
+            let Some(first) = first else {
+                job.learned.store(true, Ordering::Relaxed);
+                return Ok(Ended::TargetReached);
+            };
             if job.tuning.is_none() {
                 // From here on no chain needs what any chain left behind in warm-up.
                 exchange.gather(&[])?;
@@ -174,7 +182,8 @@ fn attempt<M: Model, const CLOSE: bool>(
     production::run(&guard, model, k, job, &tuning, checkpoint, beyond, exchange)
 }
 
-/// Warm-up from wherever it was left, or a start with a tuning that was given; then the checkpoint of no draws.
+/// Warm-up from wherever it was left, or a start with a tuning that was given; then the checkpoint of no draws. Nothing where slow points
+/// are to be weighed instead, and all is learned that they need.
 #[expect(
     clippy::too_many_arguments,
     reason = "everything that a chain is made of"
@@ -188,7 +197,7 @@ fn first_checkpoint<M: Model, const CLOSE: bool>(
     stages: &Stages,
     all: &[Standing],
     exchange: &mut impl Exchange,
-) -> Result<(Tuning, Checkpoint), Error> {
+) -> Result<Option<(Tuning, Checkpoint)>, Error> {
     let watch = &job.watches[k];
     let mut seconds = Seconds::NONE;
     let mut clock = Clock::new();
@@ -201,6 +210,9 @@ fn first_checkpoint<M: Model, const CLOSE: bool>(
         })
     };
     guard.interruptible.store(true, Ordering::Relaxed);
+    if job.weighs && job.tuning.as_ref().is_some_and(|t| t.surrogate.is_some()) {
+        return Ok(None);
+    }
     let (tuning, x, y, rng, spent) = if let Some(tuning) = &job.tuning {
         let (x, y) = start(&mut rng)?;
         (tuning.clone(), x, y, rng, Info::default())
@@ -232,6 +244,9 @@ fn first_checkpoint<M: Model, const CLOSE: bool>(
             stages.save(&stage)?;
             warming = stage.warming;
             watch.show(|progress| progress.phase = Phase::WarmingUp(warming.stage()));
+            if job.weighs && warming.has_learned() {
+                return Ok(None);
+            }
             if warming.is_done() {
                 break;
             }
@@ -274,7 +289,7 @@ fn first_checkpoint<M: Model, const CLOSE: bool>(
     };
     stages.save_tuning(&tuning)?;
     checkpoint.write(&job.folder)?;
-    Ok((tuning, checkpoint))
+    Ok(Some((tuning, checkpoint)))
 }
 
 /// A tuning that JSON can hold: it has no word for what is no number, which a trial may have found.

@@ -5,6 +5,7 @@ use super::failures::{Failure, Failures};
 use super::manifest::Manifest;
 use super::rows::Draws;
 use super::warnings::Warning;
+use super::weights::StoredEstimates;
 use crate::error::Error;
 use crate::model::Column;
 use std::path::{Path, PathBuf};
@@ -165,6 +166,23 @@ impl RunDir {
         (0..self.chains())
             .map(|k| Checkpoint::of(&self.path, k, &self.manifest))
             .collect()
+    }
+
+    /// What weights of slow points say, where they were asked.
+    ///
+    /// # Errors
+    /// Where they are damaged.
+    pub fn estimates(&self) -> Result<Option<StoredEstimates>, Error> {
+        StoredEstimates::read(&self.path)
+    }
+
+    /// The draws of those estimates: the columns, the log density and the weight of each, to be read row by row; no rows where there
+    /// are none.
+    ///
+    /// # Errors
+    /// Where they cannot be read.
+    pub fn weighted(&self) -> Result<Draws, Error> {
+        super::weights::weighted(&self.path, self.manifest.columns.len())
     }
 
     /// The evaluations that failed.

@@ -67,6 +67,9 @@ pub struct Options {
     pub stop_rhat: Option<f64>,
     /// … and every column's effective sample size above this.
     pub stop_ess: Option<f64>,
+    /// The standard error of every slow parameter that is asked for, in its standard deviations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<f64>,
 }
 
 fn one() -> u64 {

@@ -110,6 +110,16 @@ impl Warming {
         self.stage >= LAST_STAGE
     }
 
+    /// Whether the marginal of x is learned, so that slow points can be weighed.
+    pub fn has_learned(&self) -> bool {
+        self.stage > 0 && !self.x.is_empty() && self.tuning.surrogate.is_some()
+    }
+
+    /// What was learned so far.
+    pub fn tuning(&self) -> &Tuning {
+        &self.tuning
+    }
+
     /// What was spent so far, in this chain.
     pub fn spent(&self) -> Info {
         self.spent

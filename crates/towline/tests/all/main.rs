@@ -13,3 +13,4 @@ mod readme;
 mod resume;
 mod run;
 mod warmup;
+mod weigh;
