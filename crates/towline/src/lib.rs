@@ -77,6 +77,7 @@ mod error;
 mod exactness;
 pub mod fast;
 pub mod frame;
+mod instant;
 pub mod kernel;
 pub mod linalg;
 mod model;
