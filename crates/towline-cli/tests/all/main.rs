@@ -1,6 +1,7 @@
 //! The command as its users meet it: the binary, in temporary folders. One binary of tests: linking is what takes time.
 
 mod answers;
+mod first_hour;
 mod fit;
 mod input;
 mod paper;
