@@ -74,7 +74,7 @@ impl Program for Reference {
         let answer: Value = serde_json::from_slice(&output.stdout)?;
         let number = |key: &str| {
             let value = answer[key].as_f64();
-            value.ok_or_else(|| format!("no {key} in what the C program answered: {answer}"))
+            value.ok_or_else(|| format!("no {key} in what the C program printed: {answer}"))
         };
         Ok(Timing {
             ns: number("ns_per_inner_step")?,

@@ -18,7 +18,7 @@ pub fn is_there() -> bool {
     version.status().is_ok_and(|status| status.success())
 }
 
-/// Instructions per inner step of the program that `command` answers for a number of outer steps.
+/// Instructions per inner step of the program that `command` makes for a number of outer steps.
 pub fn per_inner_step(command: impl Fn(u64) -> (PathBuf, Vec<String>)) -> Option<f64> {
     let count = |steps| {
         let (program, arguments) = command(steps);

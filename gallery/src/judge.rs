@@ -33,7 +33,7 @@ impl Truth {
         let mut columns = vec![Vec::with_capacity(TRUTH_DRAWS); width];
         for _ in 0..TRUTH_DRAWS {
             let (x, y) = target.draw(&mut rng);
-            for (column, v) in columns.iter_mut().zip(x.iter().chain(&y)) {
+            for (column, v) in columns.iter_mut().zip(target.shown(x).iter().chain(&y)) {
                 column.push(*v);
             }
         }

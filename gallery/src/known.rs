@@ -8,6 +8,8 @@ type Density = dyn Fn(&[f64], &[f64]) -> f64 + Send + Sync;
 type Gradient = dyn Fn(&[f64], &[f64], &mut [f64]) -> f64 + Send + Sync;
 /// An independent draw of (x, y).
 type Draw = dyn Fn(&mut Rng) -> (Vec<f64>, Vec<f64>) + Send + Sync;
+/// What is shown, and judged, of x.
+type Shown = dyn Fn(&[f64]) -> Vec<f64> + Send + Sync;
 /// A place where a chain may begin.
 type Start = dyn Fn(&mut Rng) -> (Vec<f64>, Vec<f64>) + Send + Sync;
 
@@ -29,6 +31,7 @@ pub struct Known {
     gradient: Option<Box<Gradient>>,
     draw: Box<Draw>,
     start: Box<Start>,
+    shown: Option<Box<Shown>>,
 }
 
 impl Known {
@@ -52,6 +55,7 @@ impl Known {
             gradient: None,
             draw: Box::new(draw),
             start: Box::new(move |_| start.clone()),
+            shown: None,
         }
     }
 
@@ -80,6 +84,21 @@ impl Known {
     ) -> Self {
         self.gradient = Some(Box::new(gradient));
         self
+    }
+
+    /// As many functions of x as it has variables are shown and judged in place of these.
+    #[must_use]
+    pub fn shown_as(mut self, shown: impl Fn(&[f64]) -> Vec<f64> + Send + Sync + 'static) -> Self {
+        self.shown = Some(Box::new(shown));
+        self
+    }
+
+    /// What is shown of x.
+    pub fn shown(&self, x: Vec<f64>) -> Vec<f64> {
+        match &self.shown {
+            Some(shown) => shown(&x),
+            None => x,
+        }
     }
 
     /// An independent draw of (x, y).
@@ -131,7 +150,7 @@ impl Model for Known {
 
     fn report(&self, x: &[f64], y: &[f64], _: &Vec<f64>, row: &mut [f64]) {
         let (slow, fast) = row.split_at_mut(self.slow);
-        slow.copy_from_slice(x);
+        slow.copy_from_slice(&self.shown(x.to_vec()));
         fast.copy_from_slice(&y[..self.judged_fast]);
     }
 

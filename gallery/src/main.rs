@@ -1,4 +1,5 @@
-//! `make gallery`: every target, eight seeds each, into target/gallery.json; names as arguments for some of them.
+//! `make gallery`: every target, eight seeds each, into target/gallery.json; names as arguments for some of them, `--seeds=N`,
+//! `--json=FILE` for what is said of those.
 
 use std::error::Error;
 use std::path::Path;
@@ -13,11 +14,14 @@ const DOTS: usize = 600;
 const SEEDS: u64 = 8;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut seeds, mut names) = (SEEDS, Vec::new());
+    let (mut seeds, mut names, mut json) = (SEEDS, Vec::new(), None);
     for argument in std::env::args().skip(1) {
-        match argument.strip_prefix("--seeds=") {
-            Some(count) => seeds = count.parse()?,
-            None => names.push(argument),
+        if let Some(count) = argument.strip_prefix("--seeds=") {
+            seeds = count.parse()?;
+        } else if let Some(path) = argument.strip_prefix("--json=") {
+            json = Some(path.to_owned());
+        } else {
+            names.push(argument);
         }
     }
     let mut verdicts = Vec::new();
@@ -56,10 +60,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         verdicts.push(verdict);
     }
+    let all = serde_json::to_string_pretty(&serde_json::json!({ "targets": verdicts }))?;
+    if let Some(path) = json {
+        std::fs::write(path, &all)?;
+    }
     if names.is_empty() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/gallery.json");
-        let json = serde_json::json!({ "targets": verdicts });
-        std::fs::write(&path, serde_json::to_string_pretty(&json)?)?;
+        std::fs::write(&path, all)?;
         std::fs::write(
             path.with_file_name("gallery-draws.json"),
             serde_json::to_string(&pictures)?,
@@ -74,7 +81,7 @@ fn picture(target: &Known) -> Vec<[f64; 2]> {
     (0..DOTS)
         .map(|_| {
             let (x, y) = target.draw(&mut rng);
-            let mut all = x.into_iter().chain(y);
+            let mut all = target.shown(x).into_iter().chain(y);
             let first = all.next().unwrap_or(0.0);
             [first, all.next().unwrap_or(0.0)]
         })

@@ -2,6 +2,7 @@
 
 mod fast_shapes;
 mod modes;
+mod named;
 mod report;
 mod sizes;
 mod slow_shapes;
@@ -12,11 +13,31 @@ use towline::Rng;
 /// Every target, in the order of the docs' page.
 pub fn all() -> Vec<Known> {
     let mut all = report::all();
+    all.extend(named::all());
     all.extend(slow_shapes::all());
     all.extend(modes::all());
     all.extend(fast_shapes::all());
     all.extend(sizes::all());
     all
+}
+
+/// A rotation of as many dimensions, the same every time: Gram and Schmidt on fixed normals.
+fn rotation(size: usize) -> Vec<Vec<f64>> {
+    let mut rng = Rng::stream(77, 0);
+    let mut rows: Vec<Vec<f64>> = Vec::new();
+    while rows.len() < size {
+        let mut row: Vec<f64> = (0..size).map(|_| rng.normal()).collect();
+        for other in &rows {
+            let along: f64 = row.iter().zip(other).map(|(a, b)| a * b).sum();
+            for (v, o) in row.iter_mut().zip(other) {
+                *v -= along * o;
+            }
+        }
+        let length = row.iter().map(|v| v * v).sum::<f64>().sqrt();
+        row.iter_mut().for_each(|v| *v /= length);
+        rows.push(row);
+    }
+    rows
 }
 
 /// A Gamma(2, 1) draw.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// A model's own failure: whatever error its `prepare` answers.
+/// A model's own failure: whatever error its `prepare` returns.
 pub type ModelError = Box<dyn std::error::Error + Send + Sync>;
 
 /// What the engine refuses or reports.
@@ -59,14 +59,14 @@ pub enum Error {
     },
     /// The log density was NaN or +∞.
     #[error(
-        "the log density is {value} at x = {x:?}, y = {y:?}; answer -inf outside the support, and a finite number inside"
+        "the log density is {value} at x = {x:?}, y = {y:?}; return -inf outside the support, and a finite number inside"
     )]
     NotANumber {
         /// The slow variables of the point.
         x: Vec<f64>,
         /// The fast variables of the point.
         y: Vec<f64>,
-        /// What the model answered: NaN or +∞.
+        /// What the model returned: NaN or +∞.
         value: f64,
     },
     /// The model's `prepare` or `refine` failed.
@@ -131,7 +131,7 @@ pub enum Error {
     /// Messages between the processes of a run could not be sent or read.
     #[error("the processes of the run cannot talk to each other: {0}")]
     Post(String),
-    /// On resume the model answered another log density than the one recorded.
+    /// On resume the model returned another log density than the one recorded.
     #[error(
         "the model changed: the recorded log density is {recorded:e}, the model now gives {computed:e} at the same point"
     )]
@@ -151,7 +151,7 @@ pub enum Error {
     },
     /// An evaluation took longer than it was allowed to.
     #[error(
-        "an evaluation of chain {chain} took longer than the {seconds} s it may take, at x = {x:?}; mend the model or allow more, then resume"
+        "an evaluation of chain {chain} took longer than the {seconds} s it may take, at x = {x:?}; fix the model or allow more, then resume"
     )]
     TooLong {
         /// The chain.
@@ -180,7 +180,7 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// A run cannot be gone on with as asked.
+    /// A run cannot be continued as asked.
     #[error("{} cannot be resumed: {problem}", path.display())]
     CannotResume {
         /// The directory.
@@ -195,7 +195,7 @@ pub enum Error {
         doing: &'static str,
         /// To which file.
         path: PathBuf,
-        /// What the system answered.
+        /// What the system returned.
         source: std::io::Error,
     },
     /// A file of a run directory that cannot be what a run wrote.

@@ -113,7 +113,7 @@ pub trait Target {
         None
     }
 
-    /// Fills `curvature` (row-major, d × d) with minus the second derivatives in y and answers
+    /// Fills `curvature` (row-major, d × d) with minus the second derivatives in y and returns
     /// true; false (the default) where the target has none.
     fn curvature(
         &self,

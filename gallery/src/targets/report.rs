@@ -1,4 +1,4 @@
-//! The report's two tests, and those with which version 0.1 was judged.
+//! The report's two tests, and fast variables that wind with x.
 
 use super::{gamma2, student};
 use crate::known::{Known, following};
@@ -11,12 +11,12 @@ pub fn all() -> Vec<Known> {
         neal2(),
         neal1("cheap", Some(1.0)),
         neal1("dear", Some(1e6)),
-        moving("skew4", 4, Kind::Skewed),
-        moving("student4", 4, Kind::Heavy),
-        moving("skew10", 10, Kind::Skewed),
+        moving("wind4", 4, Kind::Skewed),
+        moving("windt4", 4, Kind::Heavy),
+        moving("wind10", 10, Kind::Skewed),
         moving("humps4", 4, Kind::Humps),
-        funnel(),
-        steps(),
+        funnel9(),
+        stairs(),
     ]
 }
 
@@ -133,9 +133,9 @@ fn moving(name: &str, fast: usize, kind: Kind) -> Known {
 }
 
 /// Neal's funnel: the log scale is slow, nine variables of that scale are fast.
-fn funnel() -> Known {
+fn funnel9() -> Known {
     following(
-        "funnel",
+        "funnel9",
         "a log scale of sd 3, and nine fast variables of that scale",
         vec![1.0],
         9,
@@ -147,11 +147,11 @@ fn funnel() -> Known {
 }
 
 /// A normal times a staircase, with fast centres that jump where it does.
-fn steps() -> Known {
+fn stairs() -> Known {
     const HEIGHTS: [f64; 4] = [1.0, 2.0, 0.7, 1.5];
     let stair = |x: f64| HEIGHTS[(x.floor() as i64).rem_euclid(4) as usize];
     following(
-        "steps",
+        "stairs",
         "a staircase of factors 0.7 to 2, with fast centres that jump",
         vec![0.2],
         4,

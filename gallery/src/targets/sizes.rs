@@ -2,12 +2,10 @@
 
 use super::{breathing, winding};
 use crate::known::{Known, following};
-use towline::Rng;
 
 /// These targets.
 pub fn all() -> Vec<Known> {
     vec![
-        twenty(),
         normal("slow1", 1, 0),
         normal("slow5", 5, 0),
         normal("slow12", 12, 2),
@@ -18,55 +16,6 @@ pub fn all() -> Vec<Known> {
         distant(),
         islands(),
     ]
-}
-
-/// A rotation of as many dimensions, the same every time: Gram and Schmidt on fixed normals.
-fn rotation(size: usize) -> Vec<Vec<f64>> {
-    let mut rng = Rng::stream(77, 0);
-    let mut rows: Vec<Vec<f64>> = Vec::new();
-    while rows.len() < size {
-        let mut row: Vec<f64> = (0..size).map(|_| rng.normal()).collect();
-        for other in &rows {
-            let along: f64 = row.iter().zip(other).map(|(a, b)| a * b).sum();
-            for (v, o) in row.iter_mut().zip(other) {
-                *v -= along * o;
-            }
-        }
-        let length = row.iter().map(|v| v * v).sum::<f64>().sqrt();
-        row.iter_mut().for_each(|v| *v /= length);
-        rows.push(row);
-    }
-    rows
-}
-
-/// Twenty slow variables with variances from 1e-3 to 10 in a random rotation: reported along the axes of that rotation.
-fn twenty() -> Known {
-    let axes = rotation(20);
-    let too = axes.clone();
-    let sd = |k: usize| 10f64.powf(0.5 * (-3.0 + 4.0 * k as f64 / 19.0));
-    following(
-        "twenty",
-        "twenty slow variables, variances from 1e-3 to 10 in a random rotation",
-        vec![0.3; 20],
-        5,
-        move |x| {
-            let along = axes.iter().enumerate().map(|(k, axis)| {
-                let t: f64 = axis.iter().zip(x).map(|(a, b)| a * b).sum();
-                -0.5 * (t / sd(k)).powi(2)
-            });
-            along.sum()
-        },
-        move |rng| {
-            let mut x = vec![0.0; 20];
-            for (k, axis) in too.iter().enumerate() {
-                let t = sd(k) * rng.normal();
-                x.iter_mut().zip(axis).for_each(|(x, a)| *x += a * t);
-            }
-            x
-        },
-        |x, k| x[k].sin() + x[k + 5].powi(2),
-        |_, _| 0.2,
-    )
 }
 
 /// Correlated normal slow variables.

@@ -7,7 +7,6 @@ use towline::Rng;
 /// These targets.
 pub fn all() -> Vec<Known> {
     vec![
-        banana(),
         bananas("banana4", 4),
         bananas("banana10", 10),
         slow_funnel(),
@@ -25,23 +24,6 @@ pub fn all() -> Vec<Known> {
         double_exponential(),
         boomerang(),
     ]
-}
-
-/// The banana of the issue.
-fn banana() -> Known {
-    following(
-        "banana",
-        "x2 follows x1² within 0.3, four fast variables wind with both",
-        vec![1.0, 0.5],
-        4,
-        |x| -0.5 * x[0] * x[0] - 0.5 * ((x[1] - x[0] * x[0] + 1.0) / 0.3).powi(2),
-        |rng| {
-            let a = rng.normal();
-            vec![a, a * a - 1.0 + 0.3 * rng.normal()]
-        },
-        |x, k| (3.0 * x[0]).sin() * x[1] + 0.3 * (k + 1) as f64 * x[0] * x[0],
-        |x, _| 0.05 * (1.0 + 0.5 * x[1] * x[1]),
-    )
 }
 
 /// Pairs of slow variables, each a milder banana.

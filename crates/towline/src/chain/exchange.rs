@@ -125,7 +125,7 @@ impl<E: Exchange> Exchange for Rounds<E> {
 /// What the first chain decides, heard by all: the same bits for everybody, and worked out once.
 ///
 /// # Errors
-/// What deciding or the exchange may answer.
+/// What deciding or the exchange may return.
 #[track_caller]
 pub(crate) fn first_decides<D: Serialize + DeserializeOwned>(
     exchange: &mut impl Exchange,

@@ -115,7 +115,7 @@ pub struct Draw<'a> {
 
 /// Watches a chain, and may stop it. Every closure of the right form is one.
 pub trait Observer {
-    /// Sees a draw; answers whether to go on.
+    /// Sees a draw; returns whether to continue.
     fn observe(&mut self, draw: &Draw<'_>) -> ControlFlow<()>;
 }
 
@@ -204,10 +204,10 @@ impl<T: Target> Chain<T> {
         Ok((info, seen))
     }
 
-    /// Takes so many steps, or fewer if the observer says stop; answers how many.
+    /// Takes so many steps, or fewer if the observer says stop; returns how many.
     ///
     /// # Errors
-    /// [`Error::ZeroIterations`], and what [`advance`](Self::advance) may answer.
+    /// [`Error::ZeroIterations`], and what [`advance`](Self::advance) may return.
     pub fn run(&mut self, steps: u64, mut observer: impl Observer) -> Result<u64, Error> {
         if steps == 0 {
             return Err(Error::ZeroIterations);

@@ -28,7 +28,7 @@
 //! - Quantiles: 0.23 calls SciPy's `mquantiles`, arviz-stats calls `numpy.quantile`. The
 //!   definition is the same (type 7); the rounding is not, and decides whether a draw that ties
 //!   with a quantile counts as below it. We follow NumPy, which never rounds a tie away.
-//! - ArviZ takes draws whose range is below 1e-15 for constant, and so answers "every draw is
+//! - ArviZ takes draws whose range is below 1e-15 for constant, and so says "every draw is
 //!   independent" for a parameter measured in large enough units. Ours is relative to the
 //!   draws' size.
 //!

@@ -24,7 +24,7 @@ pub(crate) struct Path<C> {
     pub kept: [Kept<C>; 2],
 }
 
-/// A path in an array: answers its mean difference, its proposals and the value of its last point.
+/// A path in an array: returns its mean difference, its proposals and the value of its last point.
 ///
 /// A function of its own, in which nothing is dropped: the compiler then keeps y and its log densities in
 /// registers. Where it must be ready to clean up after a panic it does not, which costs 3 ns a step.
@@ -68,7 +68,7 @@ pub(crate) fn in_vector<W: Way, M: Move>(
     (mean_difference, tally, point.value)
 }
 
-/// The path itself: answers the mean difference along it, and counts the proposals.
+/// The path itself: returns the mean difference along it, and counts the proposals.
 ///
 /// Inlined whatever the compiler thinks: only then does the point stay in registers.
 #[inline(always)]

@@ -4,7 +4,7 @@ use super::density::FastDensity;
 use crate::error::Error;
 use crate::random::Rng;
 
-/// The fast variables and what the density answered there.
+/// The fast variables and what the density is there.
 #[derive(Debug)]
 pub(crate) struct Point<'a, C, V> {
     pub at: &'a mut C,

@@ -47,7 +47,7 @@ impl<C> Proposed<C> {
         Ok(Some(Self { slow, log_s }))
     }
 
-    /// Leaves the start of the paths, seen in the frame, in `work.z`, and answers the log densities
+    /// Leaves the start of the paths, seen in the frame, in `work.z`, and returns the log densities
     /// there: one fast evaluation, since that at x is known.
     pub fn start<T: Target<Cache = C>>(
         &mut self,

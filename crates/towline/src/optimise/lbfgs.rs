@@ -9,7 +9,7 @@ const MOST_ROUNDS: usize = 100;
 /// How many past steps the estimate of the curvature remembers (limited-memory BFGS).
 const MEMORY: usize = 10;
 /// The squared length of the scaled gradient, per variable, at which the top is near enough: the frame
-/// need not be exact, and the drag mends a tenth of a width.
+/// need not be exact, and the drag corrects a tenth of a width.
 const CLOSE: f64 = 1e-3;
 
 /// Climbs from `start`; `None` where no top is found. Storage are scaled to width 1.

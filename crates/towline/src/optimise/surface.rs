@@ -1,6 +1,6 @@
 //! What an optimiser climbs: a height, and what else is known of it.
 
-/// What is climbed. Points without mass answer −∞; NaN and +∞ are taken as −∞ too, since a search
+/// What is climbed. Points without mass are −∞; NaN and +∞ are taken as −∞ too, since a search
 /// looks where no chain would go.
 pub(crate) trait Surface {
     /// The height at `u`.

@@ -161,7 +161,7 @@ impl<L: Likelihood> Posterior<L> {
         Ok(self)
     }
 
-    /// Begins chains where `start` says: a value for each parameter, as declared; those it answers `None` for are
+    /// Begins chains where `start` says: a value for each parameter, as declared; those it returns `None` for are
     /// drawn from their priors.
     #[must_use]
     pub fn starting(
@@ -245,7 +245,7 @@ impl<L: Likelihood> Posterior<L> {
         }
     }
 
-    /// Fills values on the user's scale; answers the log prior with all Jacobians.
+    /// Fills values on the user's scale; returns the log prior with all Jacobians.
     #[inline]
     fn values(&self, list: &[Coordinate], u: &[f64], values: &mut [f64]) -> f64 {
         let mut log = 0.0;
@@ -440,7 +440,7 @@ impl<L: Likelihood> Model for Posterior<L> {
                 None => "draws from the priors",
             };
             format!(
-                "none of {TRIES} {starts} has positive density: look at them, or at a likelihood that answers -inf"
+                "none of {TRIES} {starts} has positive density: look at them, or at a likelihood that returns -inf"
             )
             .into()
         }))

@@ -3,7 +3,7 @@
 //! A half-line goes by the logarithm and an interval by the logit, one coordinate each. A circle goes to the
 //! plane: φ is the angle of a point (a, b) whose distance r from the origin is given the density
 //! 2 r² exp(−r²) · r dr. That is exact, proper and has no seam. (On the line of unwrapped angles a density is
-//! periodic, hence improper; weighting its periods mends that but leaves one mode for each of them, which the
+//! periodic, hence improper; weighting its periods fixes that but leaves one mode for each of them, which the
 //! covariances of warm-up would take for one wide one. Cutting the circle puts a wall where there is none.)
 
 use crate::prior::Prior;

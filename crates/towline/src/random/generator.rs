@@ -1,6 +1,6 @@
 //! The one source of randomness: xoshiro256++, with an independent stream for every chain.
 //!
-//! Kernels draw only what is named here. Under test the same methods can be answered by an
+//! Kernels draw only what is named here. Under test the same methods can be scripted by an
 //! enumerator that walks through every outcome with its probability, so that it is the
 //! production kernels themselves, not models of them, whose invariance is proved.
 

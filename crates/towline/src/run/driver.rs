@@ -54,7 +54,7 @@ struct Standing {
 /// `exchange`, whether they begin or go on; which it is the run directory tells.
 ///
 /// # Errors
-/// The chain's failure. What it had is stored, and it can be gone on with.
+/// The chain's failure. What it had is stored, and it can be continued.
 pub fn chain<M: Model>(
     model: &M,
     k: usize,
@@ -287,7 +287,7 @@ fn nothing_was_drawn(job: &Job, k: usize) -> Result<(), Error> {
 fn missing(job: &Job, k: usize) -> Error {
     Error::Damaged {
         path: Checkpoint::path(&job.folder, k),
-        problem: "it is not there, though draws were made; they can be read, but not gone on with"
+        problem: "it is not there, though draws were made; they can be read, but not continued"
             .to_owned(),
     }
 }

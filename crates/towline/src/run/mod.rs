@@ -1,4 +1,4 @@
-//! Runs: several chains of one model, their draws in a run directory, stopped and gone on with at any time.
+//! Runs: several chains of one model, their draws in a run directory, stopped and continued at any time.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -79,7 +79,7 @@ const STACK: usize = 64 << 20;
 /// How long chains may take to store what they have once the run has ended, before they are given up.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How a run ended; whatever it was, its directory can be gone on with.
+/// How a run ended; whatever it was, its directory can be continued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ended {
     /// Every chain has its draws.
@@ -231,7 +231,7 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
     /// several times a second.
     ///
     /// # Errors
-    /// The first chain's failure. All chains have stored what they had, and the run can be gone on with.
+    /// The first chain's failure. All chains have stored what they had, and the run can be continued.
     pub fn go(self, stop: Arc<AtomicBool>, see: &mut dyn FnMut(&Progress)) -> Result<Ended, Error> {
         self.go_among(&mut Ranks::alone(), stop, see)
     }

@@ -24,7 +24,7 @@ pub trait Post {
     /// How many there are.
     fn ranks(&self) -> usize;
 
-    /// Sends letters, each to the rank beside it, and answers those that have come, each beside the rank it came from.
+    /// Sends letters, each to the rank beside it, and returns those that have come, each beside the rank it came from.
     /// Does not wait for letters, and takes in those of others while its own are on their way, so that no two
     /// ranks wait for each other.
     ///

@@ -98,7 +98,7 @@ impl Batches {
             .collect()
     }
 
-    /// What [`numbers`](Self::numbers) answered, the batch being filled apart; `None` where it cannot be that.
+    /// What [`numbers`](Self::numbers) returned, the batch being filled apart; `None` where it cannot be that.
     pub fn from_numbers(numbers: &[f64]) -> Option<Self> {
         let (&[columns, size], rest) = numbers.split_first_chunk::<2>()?;
         let mut batches = Self::new(columns as usize);

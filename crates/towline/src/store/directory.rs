@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// A run directory as it was when it was opened; [`refresh`](Self::refresh) looks again.
 ///
 /// Chains may have unequal numbers of draws while a run goes on, or after one has failed. [`column`](Self::column)
-/// and its like answer as many of every chain as all of them have, since that is what comparing chains needs.
+/// and its like return as many of every chain as all of them have, since that is what comparing chains needs.
 #[derive(Debug, Clone)]
 pub struct RunDir {
     path: PathBuf,
@@ -89,7 +89,7 @@ impl RunDir {
         self.draws.iter().map(Draws::rows).collect()
     }
 
-    /// How many draws all chains have: the length of what [`column`](Self::column) answers.
+    /// How many draws all chains have: the length of what [`column`](Self::column) returns.
     pub fn common_rows(&self) -> usize {
         self.rows().into_iter().min().unwrap_or(0)
     }
@@ -108,7 +108,7 @@ impl RunDir {
         cut(self.draws.iter().map(|draws| draws.column(place)))
     }
 
-    /// The draws of all columns in their order, each as [`column`](Self::column) answers, in one pass.
+    /// The draws of all columns in their order, each as [`column`](Self::column) returns, in one pass.
     ///
     /// # Errors
     /// Where the draws cannot be read.

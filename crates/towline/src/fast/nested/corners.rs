@@ -208,7 +208,7 @@ fn in_frame<'b>(frame: &Frame, z: &'b [f64], y: &'b mut [f64]) -> &'b [f64] {
 impl<'a, T: Target> Corners<'a, T> {
     /// Between the values `at` now has of the leading variables and those proposed in `head`.
     ///
-    /// `places` answers the outer density's places, each with its weight, whenever it is asked.
+    /// `places` returns the outer density's places, each with its weight, whenever it is asked.
     pub fn new(
         target: &'a T,
         places: impl Iterator<Item = (Place<'a, T::Cache>, f64)> + Clone,

@@ -119,7 +119,7 @@ impl Here {
         }
     }
 
-    /// The heights a step along axes j and k (which may be the same), where the surface answers many at once.
+    /// The heights a step along axes j and k (which may be the same), where the surface gives many at once.
     fn all_at_once(
         &self,
         surface: &mut impl Surface,
@@ -216,7 +216,7 @@ impl Here {
             .all(|v| v.is_finite())
     }
 
-    /// Sets the next difference steps by the curvature found; answers whether the last were fitting.
+    /// Sets the next difference steps by the curvature found; returns whether the last were fitting.
     pub fn refit_steps(&mut self, share: f64) -> bool {
         let dim = self.at.len();
         let mut fitting = true;
@@ -239,7 +239,7 @@ impl Here {
         self.steps.iter().all(|h| *h > 1e-9)
     }
 
-    /// Moves up along the ascent and answers the gain; `None` where no step gains.
+    /// Moves up along the ascent and returns the gain; `None` where no step gains.
     pub fn advance(&mut self, surface: &mut impl Surface, ascent: &Ascent) -> Option<f64> {
         // here + t · step, into a list that is there.
         let go = |t: f64, here: &[f64], to: &mut Vec<f64>| {
@@ -287,7 +287,7 @@ impl Here {
         None
     }
 
-    /// From what looks like a top, goes up the slope that is left as far as it gains; answers whether it did. At a top,
+    /// From what looks like a top, goes up the slope that is left as far as it gains; returns whether it did. At a top,
     /// a step of a width or more loses.
     pub fn look_uphill(&mut self, surface: &mut impl Surface) -> bool {
         let steep = dot(&self.gradient, &self.gradient).sqrt();

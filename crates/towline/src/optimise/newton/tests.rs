@@ -40,7 +40,7 @@ fn scattered(seed: &mut u64) -> f64 {
 }
 
 /// Climbs from many places at once, each variable leaning on the one before it, in units that are off by up to a
-/// factor of three; answers how many tops were missed.
+/// factor of three; returns how many tops were missed.
 fn missed(dim: usize, far: f64, lean: f64, log_density: fn(f64) -> f64) -> usize {
     let mut seed = 1;
     (0..100)
