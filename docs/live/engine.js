@@ -57,7 +57,7 @@ const towline = {
       const script = document.createElement("script");
       script.src = this.base + "packed.js";
       script.onload = resolve;
-      script.onerror = () => reject(new Error("The engine is not in this site: it was built without Rust's WebAssembly target."));
+      script.onerror = () => reject(new Error("A page opened as a file may not read the engine beside it: run `python3 -m http.server` in the site's folder, and open it from there."));
       document.head.append(script);
     });
     const packed = Uint8Array.from(atob(window.packedTowline), (c) => c.charCodeAt(0));

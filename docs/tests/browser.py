@@ -16,7 +16,7 @@ FLAGS = (
 class Browser:
     """One page in a browser of its own."""
 
-    def __init__(self, seconds=120):
+    def __init__(self, seconds=600):
         self.profile = tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True)
         ours, theirs = os.pipe(), os.pipe()
         # The browser reads commands from descriptor 3, and writes to 4.

@@ -1,13 +1,16 @@
 """The live pages in headless Chromium: live.py COMMAND SITE [PICTURES].
 
-Opened as files, so that nothing can come from a server: their draws are the command's for the same seed, keys and buttons work, nothing is
+From a server of files on this machine, as any site is: their draws are the command's for the same seed, keys and buttons work, nothing is
 asked of a network and nothing is wrong in the console, in light, dark and narrow windows."""
 
 import csv
+import functools
+import http.server
 import json
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 from browser import Browser
@@ -79,9 +82,10 @@ def dragging(page):
     with Browser() as browser:
         browser.size(1280, 900)
         browser.open(page("index.html"))
-        browser.value("new Promise((done) => setTimeout(done, 1500))")
-        frames = browser.value("window.towlineFrames")
-        check("the page moves", frames >= 10, f"{frames} frames in the last second")
+        browser.value("new Promise((done) => { const look = () => window.towlineFrames && towlineFrames.painted > 40 ? done() : setTimeout(look, 50); look(); })")
+        best = browser.value("towlineFrames.best")
+        # At best, since this machine may have other things to do.
+        check("sixty frames fit into a second", best < 1000 / 60, f"{best:.1f} ms each")
         browser.key("p")
         browser.key("d")
         draws = browser.value("document.getElementById('f-draws').textContent")
@@ -100,12 +104,12 @@ def dragging(page):
         browser.value(f"new Promise((done) => {{ const look = () => ({rows}) === 6 ? done() : setTimeout(look, 50); look(); }})")
         check("six methods stand side by side", browser.value(rows) == 6)
         check("nothing is wrong there", not browser.trouble(), browser.trouble())
-        pictures(browser, "dragging")
+        pictures(browser, "dragging", page("index.html"), lambda: (browser.key("p"), browser.key("d")))
 
 
 def fitting(page):
     """The second page: the example's table, from the first click to the last draw."""
-    with Browser(240) as browser:
+    with Browser() as browser:
         browser.size(1280, 900)
         browser.open(page("fit.html"))
         browser.value("new Promise((done) => setTimeout(done, 500))")
@@ -120,30 +124,50 @@ def fitting(page):
         check("a table is fitted in the page", "Done after" in said, said)
         names = browser.value("[...document.querySelectorAll('#table tbody tr')].map((r) => r.cells[0].textContent)")
         check("and summarised", "sd_subject" in names, names)
+        if PICTURES:
+            browser.value("document.getElementById('live').scrollIntoView()")
+            browser.picture(PICTURES / "fitted.png")
         wrong_formula = "document.getElementById('formula').value = 'y ~ nothing'; document.getElementById('go').click(); document.getElementById('said').textContent"
         check("a wrong formula is refused in words", "nothing" in browser.value(wrong_formula), browser.value(wrong_formula))
         check("nothing is wrong there", not browser.trouble(), browser.trouble())
-        pictures(browser, "fitting")
+        pictures(browser, "fitting", page("fit.html"), lambda: browser.value("document.getElementById('example').click()"))
 
 
-def pictures(browser, name):
+def pictures(browser, name, address, work):
     """In every window it fits: nothing sticks out at the side. And to look at, where a folder was named."""
     for kind, width, dark in (("light", 1280, False), ("dark", 1280, True), ("narrow", 400, False)):
-        browser.size(width, 900, dark)
-        browser.value("document.getElementById('live').scrollIntoView(); new Promise((done) => setTimeout(done, 400))")
+        browser.size(width, 1000, dark)
+        browser.open(address)
+        browser.value("new Promise((done) => { const look = () => document.getElementById('said').textContent.includes('loaded') ? setTimeout(look, 50) : done(); look(); })")
+        work()
+        browser.value("document.getElementById('live').scrollIntoView(); new Promise((done) => setTimeout(done, 300))")
         wide = browser.value("document.documentElement.scrollWidth")
         check(f"{name} fits a {kind} window", wide <= width, wide)
+        scheme = browser.value("document.body.dataset.mdColorScheme")
+        check(f"{name} has the scheme of a {kind} window", scheme == ("slate" if dark else "default"), scheme)
         if PICTURES:
             PICTURES.mkdir(parents=True, exist_ok=True)
             browser.picture(PICTURES / f"{name}-{kind}.png")
 
 
+class Files(http.server.SimpleHTTPRequestHandler):
+    """A server of files that says nothing."""
+
+    def log_message(self, *_):
+        pass
+
+
 def main():
-    page = lambda name: (SITE / "live" / name).as_uri()
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Files, directory=SITE))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    page = lambda name: f"http://127.0.0.1:{server.server_port}/live/{name}"
+    size = sum(path.stat().st_size for path in (SITE / "live").rglob("*") if path.is_file())
+    check("the pages and the engine have less than 3 MB", size < 3e6, f"{size / 1e6:.2f} MB")
     with tempfile.TemporaryDirectory() as folder:
         same_draws(page, Path(folder))
     dragging(page)
     fitting(page)
+    server.shutdown()
     sys.exit(bool(wrong))
 
 

@@ -1,9 +1,11 @@
 //! The report's first example, one chain, step by step.
 
+use crate::letters::Letters;
 use crate::{Outcome, words};
 use serde::{Deserialize, Serialize};
 use towline::frame::{Curvature, Laplace, Linear};
 use towline::kernel::SeenDrag;
+use towline::warmup::Warm;
 use towline::{
     Chain, Cost, Drag, Error, Factor, FastMove, FrameRule, Kernel, Model, RandomWalk, Rng,
     SlowProposal, Target, Warmup, diagnose,
@@ -40,7 +42,7 @@ pub const COST_RATIO: f64 = 1000.0;
 /// A chain, and x after each step.
 #[derive(Debug)]
 pub struct Dragging {
-    chain: Chain<Neal1>,
+    chain: Chain<&'static Neal1>,
     x: Vec<f64>,
     chosen: Option<Chosen>,
 }
@@ -96,8 +98,7 @@ impl Dragging {
         let mut rng = Rng::stream(settings.seed, 0);
         let (x, y) = Neal1.start(&mut rng).map_err(words)?;
         if settings.frame == Frame::Auto {
-            let warmup = warmup();
-            let warm = warmup.run(&Neal1, &x, &y, &mut rng).map_err(words)?;
+            let warm = warm(&x, &y, &mut rng).map_err(words)?;
             let tuning = &warm.tuning;
             let chosen = Chosen {
                 n: tuning.main.n,
@@ -121,7 +122,7 @@ impl Dragging {
         chosen: Option<Chosen>,
     ) -> Outcome<Self> {
         Ok(Self {
-            chain: Chain::new(Neal1, kernel, x, y, rng).map_err(words)?,
+            chain: Chain::new(&Neal1, kernel, x, y, rng).map_err(words)?,
             x: Vec::new(),
             chosen,
         })
@@ -177,12 +178,13 @@ impl Dragging {
     }
 }
 
-/// The warm-up of `towline run neal1 --cost-ratio 1000`.
-pub fn warmup() -> Warmup {
-    Warmup {
+/// The warm-up of `towline run neal1 --chains 1 --cost-ratio 1000`.
+pub fn warm(x: &[f64], y: &[f64], rng: &mut Rng) -> Result<Warm, Error> {
+    let warmup = Warmup {
         cost: Cost::Ratio(COST_RATIO),
         ..Warmup::default()
-    }
+    };
+    warmup.run_pooled(&Neal1, x, y, rng, &mut Letters::alone())
 }
 
 fn kernel(settings: &Settings) -> Result<Kernel, Error> {
@@ -197,7 +199,7 @@ fn frame(frame: Frame) -> Result<FrameRule, Error> {
         Frame::Identity | Frame::Auto => FrameRule::Identity,
         Frame::Linear => {
             // What warm-up learns, always the same: the frame is no matter of the seed.
-            let warm = warmup().run(&Neal1, &[0.5], &[0.5], &mut Rng::stream(1, 0))?;
+            let warm = warm(&[0.5], &[0.5], &mut Rng::stream(1, 0))?;
             FrameRule::Linear(warm.tuning.linear)
         }
         Frame::Laplace => {

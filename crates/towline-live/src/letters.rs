@@ -20,6 +20,16 @@ pub struct Letters {
     pub mine: Option<Vec<f64>>,
 }
 
+impl Letters {
+    /// Those of a chain on its own. (`towline::chain::Solo` would do, and all of warm-up would be compiled a second time for it.)
+    pub fn alone() -> Self {
+        Self {
+            chains: 1,
+            ..Self::default()
+        }
+    }
+}
+
 impl Exchange for Letters {
     fn chains(&self) -> usize {
         self.chains
@@ -30,6 +40,9 @@ impl Exchange for Letters {
     }
 
     fn gather(&mut self, mine: &[f64]) -> Result<Vec<Vec<f64>>, Error> {
+        if self.chains == 1 {
+            return Ok(vec![mine.to_vec()]);
+        }
         let round = self.round;
         self.round += 1;
         match self.heard.get(round) {

@@ -1,6 +1,6 @@
 //! The six methods of `towline paper --frames` on the report's first example, side by side.
 
-use crate::dragging::warmup;
+use crate::dragging::warm;
 use crate::{Outcome, words};
 use serde::Serialize;
 use std::ops::ControlFlow;
@@ -84,7 +84,7 @@ pub fn all(iterations: u64, seed: u64) -> Outcome<Vec<Method>> {
         of(&Neal1, 1, framed, iterations, rng(4)),
     )?;
     let auto = || {
-        let warm = warmup().run(&Neal1, &[2.0], &[0.0], &mut rng(6))?;
+        let warm = warm(&[2.0], &[0.0], &mut rng(6))?;
         warm.tuning.kernel()
     };
     add(

@@ -79,7 +79,9 @@ pub fn picture(glance: &Glance, size: &Size, coloured: bool) -> Vec<String> {
             "and {hidden} more with smaller R-hat: --params NAME,… shows them"
         ));
     }
-    lines
+    // A line that wraps would push the last ones off the screen.
+    let cut = |line: String| console::truncate_str(&line, size.columns, "…").into_owned();
+    lines.into_iter().map(cut).collect()
 }
 
 /// The parameters to show: as asked for, or those with the largest R-hat in the run's order.
