@@ -137,6 +137,8 @@ def pictures(browser, name, address, work):
     """In every window it fits: nothing sticks out at the side. And to look at, where a folder was named."""
     for kind, width, dark in (("light", 1280, False), ("dark", 1280, True), ("narrow", 400, False)):
         browser.size(width, 1000, dark)
+        # As a first visit: the site remembers a scheme.
+        browser.value("localStorage.clear()")
         browser.open(address)
         browser.value("new Promise((done) => { const look = () => document.getElementById('said').textContent.includes('loaded') ? setTimeout(look, 50) : done(); look(); })")
         work()
