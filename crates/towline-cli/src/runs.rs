@@ -185,7 +185,7 @@ pub mod made_up {
         let manifest = Manifest {
             format: FORMAT.to_owned(),
             version: VERSION,
-            towline: "0.1.0".to_owned(),
+            towline: env!("CARGO_PKG_VERSION").to_owned(),
             model: serde_json::json!({"kind": "builtin", "name": "made up </script><b>"}),
             seed: 1,
             chains: 2,

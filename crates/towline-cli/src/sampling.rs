@@ -159,7 +159,7 @@ pub fn resume(
 }
 
 /// A flag that Ctrl-C (or a queue's request to end) sets; the second one ends the process.
-fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>, Failure> {
+pub(crate) fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     ctrlc::set_handler(move || {

@@ -18,6 +18,7 @@ mod family;
 mod fixed;
 mod formula;
 mod latent;
+pub mod neal;
 mod nearest;
 mod newton;
 mod parameter;

@@ -224,6 +224,17 @@ pub enum Error {
         /// What is wrong with it, and what to do.
         problem: String,
     },
+    /// A file that an earlier version wrote, and that only it can continue. Draws are read from runs of every version.
+    #[error(
+        "{} has version {found} of its format, which this towline ({}) cannot continue: use the earlier version that wrote it, or begin anew",
+        path.display(), env!("CARGO_PKG_VERSION")
+    )]
+    OlderFormat {
+        /// Which file.
+        path: PathBuf,
+        /// The version it has.
+        found: u32,
+    },
     /// A file that a newer version wrote.
     #[error(
         "{} has version {found} of its format, and this towline ({}) knows versions up to {known}: use the newer towline that wrote it",

@@ -78,6 +78,7 @@ pub mod estimate;
 mod exactness;
 pub mod fast;
 pub mod frame;
+mod instant;
 pub mod kernel;
 pub mod linalg;
 mod model;

@@ -2,6 +2,7 @@
 
 mod answers;
 mod damaged;
+mod first_hour;
 mod fit;
 mod input;
 mod paper;

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::frame::anchors::Mode;
 use crate::frame::laplace::{Curvature, Laplace};
 use crate::frame::{Frame, Linear};
+use crate::instant::Instant;
 use crate::kernel::info::Info;
 use crate::kernel::state::{Sighting, prepare};
 use crate::linalg::{Factor, Root};
@@ -15,7 +16,6 @@ use crate::optimise::newton::climb_with;
 use crate::optimise::surface::{Surface, clean};
 use crate::optimise::widths::{MOST_TRIALS, scales};
 use crate::target::{Scratch, Target};
-use std::time::Instant;
 
 /// With more slow variables than this the climb in x takes gradients only: p + 1 squared over two slow
 /// evaluations for each round would be too many.

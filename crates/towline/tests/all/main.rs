@@ -5,6 +5,7 @@ mod arviz_agreement;
 mod bad_input;
 mod common;
 mod frames;
+mod kept;
 mod layers;
 mod many;
 mod own_model;
