@@ -11,6 +11,7 @@ pub fn all() -> Vec<Known> {
         neal2(),
         neal1("cheap", Some(1.0)),
         neal1("dear", Some(1e6)),
+        first(),
         moving("wind4", 4, Kind::Skewed),
         moving("windt4", 4, Kind::Heavy),
         moving("wind10", 10, Kind::Skewed),
@@ -46,6 +47,27 @@ fn neal1(name: &str, ratio: Option<f64>) -> Known {
         },
     )
     .costing(ratio)
+}
+
+/// README's first example: x is normal, y normal about sin x with a uniform prior on (−3, 3), on an unbounded scale; cheap to evaluate.
+fn first() -> Known {
+    // y = 3 tanh t, which has the density 1 − tanh² t beside that of y.
+    let normal = |x: f64, y: f64| -0.5 * x * x - 0.5 * ((y - x.sin()) / 0.1).powi(2);
+    Known::new(
+        "first",
+        "README's first example, on the scale on which it is sampled",
+        (vec![0.5], vec![0.1]),
+        move |x, t| {
+            let y = t[0].tanh();
+            normal(x[0], 3.0 * y) + (1.0 - y * y).max(1e-300).ln()
+        },
+        |rng| {
+            let x = rng.normal();
+            let y = x.sin() + 0.1 * rng.normal();
+            (vec![x], vec![(y / 3.0).atanh()])
+        },
+    )
+    .costing(Some(10.0))
 }
 
 fn neal2() -> Known {
