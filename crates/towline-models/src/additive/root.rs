@@ -74,14 +74,14 @@ impl AdditiveRoot {
     }
 
     /// Free nodes into their order of elimination.
-    fn into_order(&self, free: &mut [f64]) {
+    fn put_in_order(&self, free: &mut [f64]) {
         let before = free.to_vec();
         for (value, place) in before.iter().zip(self.joint.place()) {
             free[*place as usize] = *value;
         }
     }
 
-    fn out_of_order(&self, free: &mut [f64]) {
+    fn take_out_of_order(&self, free: &mut [f64]) {
         let before = free.to_vec();
         for (value, place) in free.iter_mut().zip(self.joint.place()) {
             *value = before[*place as usize];
@@ -142,10 +142,10 @@ impl AdditiveRoot {
     pub fn solve_curvature(&self, v: &mut [f64]) {
         let border = self.border;
         self.with_priors(&mut v[border..], |f, before, out| f.multiply(before, out));
-        self.into_order(&mut v[border..]);
+        self.put_in_order(&mut v[border..]);
         self.solve_root(v);
         self.solve_root_transposed(v);
-        self.out_of_order(&mut v[border..]);
+        self.take_out_of_order(&mut v[border..]);
         self.with_priors(&mut v[border..], |f, before, out| {
             f.multiply_transposed(before, out);
         });
@@ -157,7 +157,7 @@ impl RootMap for AdditiveRoot {
         out.copy_from_slice(z);
         self.solve_root_transposed(out);
         let free = &mut out[self.border..];
-        self.out_of_order(free);
+        self.take_out_of_order(free);
         self.with_priors(free, |f, before, out| f.multiply_transposed(before, out));
     }
 
@@ -167,7 +167,7 @@ impl RootMap for AdditiveRoot {
             out.copy_from_slice(before);
             f.solve_transposed(out);
         });
-        self.into_order(free);
+        self.put_in_order(free);
         let (beta, w) = v.split_at(self.border);
         let (out_beta, out_w) = out.split_at_mut(self.border);
         self.own.multiply_transposed(beta, out_beta);
@@ -186,7 +186,7 @@ impl RootMap for AdditiveRoot {
         out.copy_from_slice(v);
         let free = &mut out[self.border..];
         self.with_priors(free, |f, before, out| f.multiply(before, out));
-        self.into_order(free);
+        self.put_in_order(free);
         self.solve_root(out);
     }
 

@@ -260,7 +260,7 @@ impl Entered {
     }
 
     /// The names of two inputs in a plane and their values, where the component has a surface there.
-    pub fn plane(&self, table: &Table) -> Result<Option<([String; 2], [Vec<f64>; 2])>, Error> {
+    pub fn plane(&self, table: &Table) -> Result<Option<Plane>, Error> {
         let (Inputs::Numbers(inputs), None) = (&self.inputs, &self.by) else {
             return Ok(None);
         };
@@ -278,6 +278,9 @@ impl Entered {
         Ok(ComponentRows { points })
     }
 }
+
+/// The names of two inputs, and the values of both.
+type Plane = ([String; 2], [Vec<f64>; 2]);
 
 /// Matches the arguments of a call of a component.
 pub(crate) fn bind_call<'a>(

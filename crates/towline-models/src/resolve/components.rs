@@ -89,7 +89,7 @@ pub(super) fn left_open(formula: &mut Formula, context: Context) -> Result<(), E
         for product in function.fixed {
             let mut variables = product
                 .iter()
-                .map(|argument| bound.needed(argument).map(|node| plain(node)))
+                .map(|argument| bound.needed(argument).map(plain))
                 .collect::<Result<Vec<_>, _>>()?;
             if let Some(by) = bound.get("by") {
                 // Each group has a line of its own, whatever its groups are called.
