@@ -111,7 +111,7 @@ fn children() -> Known {
     )
 }
 
-/// Two modes of very different widths.
+/// Two modes of very different widths, with chains begun in both: the narrow one could not be seen from the other.
 fn widths() -> Known {
     following(
         "widths",
@@ -134,6 +134,14 @@ fn widths() -> Known {
         winding,
         breathing,
     )
+    .starting(|rng| {
+        let x = match rng.uniform() < 0.5 {
+            true => vec![0.5, 0.5],
+            false => vec![5.1, 3.9],
+        };
+        let y = (0..2).map(|k| winding(&x, k)).collect();
+        (x, y)
+    })
 }
 
 /// Three modes along a line, the furthest 33 sd away.

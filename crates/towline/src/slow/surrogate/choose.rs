@@ -6,9 +6,8 @@ use super::limits::{
     MOST_COEFFICIENTS, POINTS_PER_COEFFICIENT, PROCESS_FEWEST, RIDGES, ROUGH_STARTS, TOLERANCE,
     TRIAL_SEED, TRIAL_STARTS, WORST_ERROR,
 };
-use super::local::Mixture;
 use super::polynomial::{NormalEquations, Polynomial, count};
-use super::process::{Hyper, Mean, Process};
+use super::process::{Hyper, Process};
 use super::shape::{Correction, Guard, Shape};
 use super::visits::{Sample, Samples};
 use super::wander::{Trial, hot_draws};
@@ -52,17 +51,7 @@ pub(super) fn choose(samples: &Samples, thorough: bool) -> Option<Choice> {
     // Where one of these is within the tolerance of any other, no process would be taken: they cost most of the time.
     if least(&tried) > units {
         let processes = mean.map(|mean| processes(samples, mean));
-        let mut dear: Vec<Candidate> = processes.into_iter().flatten().collect();
-        if let Some((whole, folds)) = Mixture::fit(samples) {
-            let mixture = Candidate {
-                kind: Kind::Mixture,
-                whole: Correction::Mixture(whole),
-                folds: folds.into_iter().map(Correction::Mixture).collect(),
-            };
-            dear.extend(process(samples, (&mixture.whole, &mixture.folds), false));
-            tried.push(try_out(mixture));
-        }
-        tried.extend(dear.into_iter().map(try_out));
+        tried.extend(processes.into_iter().flatten().map(try_out));
     }
     let best = least(&tried);
     let mut chosen = tried
@@ -73,9 +62,7 @@ pub(super) fn choose(samples: &Samples, thorough: bool) -> Option<Choice> {
     let mut trial = Trial::new(&chosen.shape, &start.w, starts, None);
     let (mut moves, mut memory) = trial.moves();
     let mut jumps = None;
-    // A chain in one of several modes forgets that mode's places soon, and never leaves it.
-    let slow = moves > JUMPLESS_MOVES || chosen.shape.correction.has_several_modes();
-    if thorough && slow && samples.dim <= JUMP_MOST_SLOW {
+    if thorough && moves > JUMPLESS_MOVES && samples.dim <= JUMP_MOST_SLOW {
         // Wider than the surrogate itself, so that no tail of it is hard to leave or to find.
         let mut rng = Rng::stream(TRIAL_SEED, 1);
         let hot = hot_draws(
@@ -258,8 +245,7 @@ fn process(
     warped: bool,
 ) -> Option<Candidate> {
     let base = |correction: &Correction| match correction {
-        Correction::Polynomial(polynomial) => Some(Mean::Polynomial(polynomial.clone())),
-        Correction::Mixture(mixture) => Some(Mean::Mixture(mixture.clone())),
+        Correction::Polynomial(polynomial) => Some(polynomial.clone()),
         Correction::Process(_) => None,
     };
     let whole = base(whole)?;

@@ -170,22 +170,10 @@ pub const BEND_REACH: f64 = 4.0;
 /// Scales change by at most the exponential of this, either way.
 pub const BEND_LOG_SCALE: f64 = 9.0;
 
-/// A mixture of local fits is tried for up to so many slow variables, with at most so many parts.
-pub const LOCAL_SLOW: usize = 6;
-pub const LOCAL_MOST: usize = 8;
-
-/// A peak is higher than so many of its nearest neighbours, for each variable and one.
-pub const LOCAL_NEAREST: usize = 3;
-
-/// Points for each number of a part, rounds of the fit, and how far below its peak points belong to a part, in log units.
-pub const LOCAL_POINTS: f64 = 1.5;
-pub const LOCAL_ROUNDS: usize = 4;
-pub const LOCAL_DEPTH: f64 = 14.0;
-
 /// Beyond the radius a tail that was seen to fall as a power of the distance is followed with that power, times this (a little too heavy does no
 /// harm), and with no less than this above the number of variables: it must have an end.
 pub const POWER_SHARE: f64 = 0.95;
 pub const POWER_LEAST: f64 = 0.3;
 
 /// Points count as tail from this multiple of the radius on.
-pub const TAIL_FROM: f64 = 1.2;
+pub const TAIL_FROM: f64 = 1.5;

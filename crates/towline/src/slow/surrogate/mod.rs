@@ -12,7 +12,6 @@ mod choose;
 mod free;
 mod jump;
 mod limits;
-mod local;
 mod polynomial;
 mod process;
 mod shape;
@@ -89,9 +88,7 @@ pub enum Kind {
         /// Its total degree.
         degree: usize,
     },
-    /// A mixture of local fits, one for each of several modes.
-    Mixture,
-    /// A quadratic (or such a mixture) and a Gaussian process over what it leaves.
+    /// A quadratic and a Gaussian process over what it leaves.
     GaussianProcess,
 }
 
@@ -188,7 +185,11 @@ impl Surrogate {
             })
             .collect();
         let bend = Bend::fit(&seen, extent.heat)?;
-        let there: Vec<Visit> = visits.iter().map(|visit| bend.visit(visit)).collect();
+        let there: Vec<Visit> = visits
+            .iter()
+            .filter(|visit| visit.x.len() == p)
+            .map(|visit| bend.visit(visit))
+            .collect();
         let unit = Factor::diagonal(&vec![1.0; p], "bent coordinates").ok()?;
         let (mut bent, draws) = Self::fit_straight(&there, &vec![0.0; p], &unit, extent)?;
         if bent.quality.error() > BENT_SHARE * self.quality.error() {

@@ -1,42 +1,17 @@
-//! A small Gaussian process over a polynomial or a mixture: for marginals that none of low degree follows.
+//! A small Gaussian process over a polynomial: for marginals that no polynomial of low degree follows.
 
 use super::limits::{HYPER_POINTS, LENGTHS, MOST_BARRED, NUGGETS, PROCESS_POINTS};
-use super::local::Mixture;
 use super::polynomial::Polynomial;
 use super::visits::{Sample, Samples};
 use crate::linalg::{Factor, SmallBuffer};
 use serde::{Deserialize, Serialize};
 
-/// What a process is over.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) enum Mean {
-    Polynomial(Polynomial),
-    Mixture(Mixture),
-}
-
-impl Mean {
-    #[inline]
-    pub fn value(&self, w: &[f64]) -> f64 {
-        match self {
-            Self::Polynomial(mean) => mean.value(w),
-            Self::Mixture(mean) => mean.value(w),
-        }
-    }
-
-    pub fn fits(&self, dim: usize) -> bool {
-        match self {
-            Self::Polynomial(mean) => mean.fits(dim),
-            Self::Mixture(mean) => mean.fits(dim),
-        }
-    }
-}
-
-/// A polynomial (or a mixture of local fits) plus a weighted sum of bumps at some of the visited points.
+/// A polynomial plus a weighted sum of bumps at some of the visited points.
 ///
 /// Where there are no points the bumps vanish, and the polynomial remains.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Process {
-    pub mean: Mean,
+    pub mean: Polynomial,
     /// Whether distances are taken after [`warp`].
     warped: bool,
     /// 1/(2 ℓ² × 8); see [`bump`].
@@ -74,7 +49,7 @@ impl Process {
     /// Fits the residuals of `mean` at those of the process's points that `keep` lets through.
     pub fn fit(
         samples: &Samples,
-        mean: &Mean,
+        mean: &Polynomial,
         hyper: Hyper,
         keep: impl Fn(usize) -> bool,
     ) -> Option<Self> {
@@ -152,7 +127,7 @@ impl Hyper {
     }
 
     /// The pair of the grid with the highest marginal likelihood, the variance maximised over in closed form.
-    pub fn choose(samples: &Samples, mean: &Mean, warped: bool) -> Option<Self> {
+    pub fn choose(samples: &Samples, mean: &Polynomial, warped: bool) -> Option<Self> {
         let chosen: Vec<&Sample> = subset(&samples.list, HYPER_POINTS)
             .map(|(_, s)| s)
             .collect();
@@ -193,7 +168,7 @@ fn subset(list: &[Sample], most: usize) -> impl Iterator<Item = (usize, &Sample)
     })
 }
 
-fn residuals(chosen: &[&Sample], mean: &Mean) -> Vec<f64> {
+fn residuals(chosen: &[&Sample], mean: &Polynomial) -> Vec<f64> {
     chosen
         .iter()
         .map(|sample| sample.wanted - mean.value(&sample.w))

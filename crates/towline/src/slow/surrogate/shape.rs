@@ -1,9 +1,8 @@
 //! The surrogate in whitened coordinates: a Gaussian with linear tails, and a guarded correction.
 
 use super::limits::{MARGIN, POWER_LEAST, POWER_SHARE, TAIL_RATE};
-use super::local::Mixture;
 use super::polynomial::Polynomial;
-use super::process::{Mean, Process};
+use super::process::Process;
 use super::visits::Samples;
 use crate::linalg::SmallBuffer;
 use serde::{Deserialize, Serialize};
@@ -12,7 +11,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Correction {
     Polynomial(Polynomial),
-    Mixture(Mixture),
     Process(Process),
 }
 
@@ -21,24 +19,13 @@ impl Correction {
     pub fn value(&self, w: &[f64]) -> f64 {
         match self {
             Self::Polynomial(polynomial) => polynomial.value(w),
-            Self::Mixture(mixture) => mixture.value(w),
             Self::Process(process) => process.value(w),
-        }
-    }
-
-    /// Whether it is made of local fits.
-    pub fn has_several_modes(&self) -> bool {
-        match self {
-            Self::Polynomial(_) => false,
-            Self::Mixture(_) => true,
-            Self::Process(process) => matches!(process.mean, Mean::Mixture(_)),
         }
     }
 
     pub fn fits(&self, dim: usize) -> bool {
         match self {
             Self::Polynomial(polynomial) => polynomial.fits(dim),
-            Self::Mixture(mixture) => mixture.fits(dim),
             Self::Process(process) => process.fits(dim),
         }
     }
