@@ -15,6 +15,9 @@ use towline_models::Cells;
 /// A picture as SVG and as PNG.
 type Picture<'py> = (String, Bound<'py, PyBytes>);
 
+/// An array of doubles.
+type Numbers<'py> = Bound<'py, PyArray1<f64>>;
+
 fn words(error: anyhow::Error) -> PyErr {
     refused(said_once(&error))
 }
@@ -48,12 +51,7 @@ pub fn predict_draws<'py>(
     folder: PathBuf,
     at: &Bound<'py, PyAny>,
     draws: usize,
-) -> PyResult<(
-    Bound<'py, PyArray1<f64>>,
-    Bound<'py, PyArray1<f64>>,
-    usize,
-    Vec<String>,
-)> {
+) -> PyResult<(Numbers<'py>, Numbers<'py>, usize, Vec<String>)> {
     let at = table(at)?;
     let joint = py
         .detach(|| towline_cli::predict::joint(&folder, &at, draws))

@@ -136,7 +136,7 @@ fn efficiency(run: &RunDir, used: usize) -> Result<f64> {
     sizes.retain(|size| size.is_finite());
     let mean = sizes.iter().sum::<f64>() / sizes.len().max(1) as f64;
     let efficiency = mean / used as f64;
-    Ok(if !(efficiency > 0.0) {
+    Ok(if efficiency.is_nan() || efficiency <= 0.0 {
         1.0
     } else if used < rows * run.chains() {
         efficiency.min(1.0)

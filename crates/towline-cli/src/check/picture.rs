@@ -105,7 +105,7 @@ fn left(observed: &[f64], copies: &[Vec<f64>]) -> Left {
     let most = sizes[(0.95 * (sizes.len() - 1) as f64) as usize];
     let own = observed.iter().fold(0.0, |most: f64, y| most.max(y.abs()));
     // Priors without a scale make numbers of every size: only their digits can be drawn.
-    if !(most <= FAR * (own + 1.0)) {
+    if most.is_nan() || most > FAR * (own + 1.0) {
         let digits = |y: &f64| y.signum() * (1.0 + y.abs().min(f64::MAX)).log10();
         let of = |data: &[f64]| data.iter().map(digits).collect::<Vec<f64>>();
         let copies: Vec<Vec<f64>> = copies.iter().map(|data| of(data)).collect();

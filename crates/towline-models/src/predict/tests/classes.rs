@@ -42,6 +42,9 @@ fn covers_classes(model: &LatentGaussian, new: &New, what: &str, truths: usize) 
         }
     }
     let (mut latent, mut share) = (Tally::default(), Tally::default());
+    let means: Vec<Vec<Interval>> = (0..new.rows)
+        .map(|row| surface.classes_of(row, 0.5))
+        .collect();
     // How often each class was drawn, beside how often it should have been.
     let mut counts = vec![(0.0, 0.0, 0.0); classes];
     for seed in 0..truths as u64 {
@@ -52,7 +55,7 @@ fn covers_classes(model: &LatentGaussian, new: &New, what: &str, truths: usize) 
         let scale: f64 = (0..classes).map(|c| eta(c).exp()).sum();
         latent.add(&latent_of[row * classes + class], eta(class));
         share.add(&share_of[row * classes + class], eta(class).exp() / scale);
-        for (c, of) in surface.classes_of(row, 0.5).iter().enumerate() {
+        for (c, of) in means[row].iter().enumerate() {
             counts[c].0 += of.mean;
             counts[c].1 += of.mean * (1.0 - of.mean);
             counts[c].2 += f64::from(u8::from(joint.response[row] == c as f64));
