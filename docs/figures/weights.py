@@ -1,8 +1,10 @@
-"""The picture of docs/explain/estimates: what is learned, how wrong it is, and what is left of that.
+"""The picture of docs/howto/estimates.md: slow points drawn from what was learned, and how wrong that is.
 
-Run it with the package installed: python docs/figures/weights.py docs/figures/weights.png
+Needs NumPy and Matplotlib: python docs/figures/weights.py target/release/towline docs/figures/weights.png
 """
 
+import json
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -13,31 +15,19 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-import towline
-
-rng = np.random.default_rng(4)
-run = towline.sample_density(
-    lambda x: (x[0], np.sin(x[0])),
-    lambda c, y: -c[0] ** 2 - 50 * (1 + c[0] ** 2) ** 2 * (y[0] - c[1]) ** 2,
-    [0.5],
-    [0.0],
-    slow_names=["x"],
-    fast_names=["y"],
-    error=0.03,
-    cost_ratio=1e5,
-    seed=2,
-    out=Path(tempfile.mkdtemp()) / "run",
-    progress=False,
-)
-draws = run.weighted
-found = run.estimates()["x"]
+command, picture = sys.argv[1:]
+folder = Path(tempfile.mkdtemp()) / "run"
+options = ["--error", "0.03", "--cost-ratio", "100000", "--seed", "3", "--quiet", "--out", folder]
+subprocess.run([command, "run", "neal1", *map(str, options)], check=True)
+told = json.loads((folder / "estimates.json").read_text())
+found = next(column for column in told["columns"] if column["name"] == "x")
+x, _, _, share = np.fromfile(folder / "weighted.f64", "<f8").reshape(-1, 4).T
 grid = np.linspace(-2.2, 2.2, 400)
 exact = np.exp(-(grid**2)) / (1 + grid**2)
 exact /= exact.sum() * (grid[1] - grid[0])
 
-x = draws["x"].reshape(-1)
-points, index = np.unique(x, return_index=True)
-weight = np.array([draws["weight"][x == point].sum() for point in points]) * len(points)
+points = np.unique(x)
+weight = np.array([share[x == point].sum() for point in points]) * len(points)
 
 figure, (top, bottom) = plt.subplots(2, 1, figsize=(6.4, 5.2), sharex=True, height_ratios=[3, 2], layout="constrained")
 top.fill_between(grid, exact, color="0.85", label="the posterior of x (exact)")
@@ -49,9 +39,7 @@ top.set_ylim(-0.07, 1.12)
 top.legend(frameon=False, fontsize=8, loc="upper left")
 bottom.axhline(1, color="0.7", lw=1)
 bottom.plot(points, weight, ".", color="tab:blue", ms=5)
-spread = np.ptp(weight)
-bottom.set_ylabel("weight")
+bottom.set_ylabel("share × points")
 bottom.set_xlabel("slow parameter x")
-slow = run.summary().cost["slow_evals"]
-top.set_title(f"{len(points)} slow points after {slow - len(points)} to learn: worth {found['equivalent_draws']:,.0f} independent draws", fontsize=10)
-figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "weights.png", dpi=150)
+top.set_title(f"{len(points)} slow points after {told['learning_slow_evals']} to learn: worth {found['equivalent_draws']:,.0f} independent draws", fontsize=10)
+figure.savefig(picture, dpi=150)

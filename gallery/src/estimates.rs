@@ -196,7 +196,7 @@ pub fn replicate(
         for (k, x) in scale.points(most).iter().enumerate() {
             points.push(scale.weigh(&model, k, x)?);
         }
-        let estimator = Estimator::new(scale, names.clone(), 1);
+        let estimator = Estimator::new(scale, names.clone(), 0.03, 1);
         for one in &mut found {
             let Some(now) = estimator.estimates(&points[..one.points]) else {
                 continue;

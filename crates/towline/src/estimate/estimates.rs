@@ -97,9 +97,10 @@ pub struct Estimator {
 }
 
 impl Estimator {
-    /// For columns of these names; free draws are made on so many threads, and are the same whatever that is.
-    pub fn new(scale: Scale, names: Vec<String>, threads: usize) -> Self {
-        let free = Free::new(&scale.surrogate, scale.seed, threads);
+    /// For columns of these names and errors of about so many standard deviations; free draws are made on so many threads, and are
+    /// the same whatever that is.
+    pub fn new(scale: Scale, names: Vec<String>, error: f64, threads: usize) -> Self {
+        let free = Free::new(&scale.surrogate, scale.seed, error, threads);
         let constant = free.log_constant(&scale.surrogate, scale.seed);
         Self {
             scale,

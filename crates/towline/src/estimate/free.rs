@@ -4,9 +4,11 @@ use super::bridge::bridge;
 use crate::random::Rng;
 use crate::slow::surrogate::Surrogate;
 
-/// Independent chains, and draws of each: the means of the controls are then known to 0.006 of their spread.
+/// Independent chains, and the fewest draws of each: the means of the controls are then known to 0.006 of their spread.
 const CHAINS: usize = 32;
 const LENGTH: usize = 1000;
+/// Free draws in all for an error of one standard deviation: they may add a quarter of the error that is asked for.
+const FOR_ERROR: f64 = 17.0;
 /// Draws of the neighbour in each block of the bridge.
 const BLOCK: usize = 500;
 /// Proposals between two slow points, whose memory of each other is then gone (0.05 to the power of this, at most).
@@ -25,11 +27,13 @@ pub(crate) struct Free {
 }
 
 impl Free {
-    /// As many as are needed, on so many threads: the same whatever that is.
-    pub fn new(surrogate: &Surrogate, seed: u64, threads: usize) -> Self {
+    /// As many as such an error (in standard deviations) asks for, on so many threads: the same whatever that is.
+    pub fn new(surrogate: &Surrogate, seed: u64, error: f64, threads: usize) -> Self {
+        let length = (FOR_ERROR / (error * error) / CHAINS as f64).ceil() as usize;
+        let length = length.max(LENGTH);
         let one = |k: usize| {
             let mut rng = Rng::stream(mixed(seed, OF_FREE, k as u64), 0);
-            surrogate.stretch(LENGTH, 1, &mut rng)
+            surrogate.stretch(length, 1, &mut rng)
         };
         let threads = threads.clamp(1, CHAINS);
         let mut chains = vec![Vec::new(); CHAINS];
@@ -65,10 +69,15 @@ impl Free {
     /// ln ∫π̃ dx and its standard error: half of the chains make the neighbour, the others measure against it.
     pub fn log_constant(&self, surrogate: &Surrogate, seed: u64) -> Option<(f64, f64)> {
         let (for_fit, for_bridge) = self.chains.split_at(CHAINS / 2);
-        let neighbour = surrogate.neighbour(&for_fit.concat())?;
+        let first = |chain: &Vec<Vec<f64>>| chain[..LENGTH.min(chain.len())].to_vec();
+        let for_fit: Vec<Vec<f64>> = for_fit.iter().flat_map(first).collect();
+        let neighbour = surrogate.neighbour(&for_fit)?;
         let at_p: Vec<Vec<f64>> = for_bridge
             .iter()
-            .map(|chain| chain.iter().map(|w| neighbour.log_ratio(w)).collect())
+            .map(|chain| {
+                let some = chain.iter().take(LENGTH);
+                some.map(|w| neighbour.log_ratio(w)).collect()
+            })
             .collect();
         let at_q: Vec<Vec<f64>> = (0..for_bridge.len())
             .map(|k| {

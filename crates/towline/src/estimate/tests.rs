@@ -314,7 +314,7 @@ fn errors_of_means_and_of_the_evidence_are_what_they_say() {
                 .enumerate()
                 .map(|(k, x)| scale.weigh(&Neal1, k, x).unwrap())
                 .collect();
-            let found = Estimator::new(scale, names.clone(), 2)
+            let found = Estimator::new(scale, names.clone(), 0.03, 2)
                 .estimates(&points)
                 .unwrap();
             for k in 0..3 {
@@ -393,7 +393,9 @@ fn the_same_bits_whatever_the_threads() {
         .map(|(k, x)| scale.weigh(&Neal1, k, x).unwrap())
         .collect();
     let all: Vec<_> = [1, 3, 32]
-        .map(|threads| Estimator::new(scale.clone(), names.clone(), threads).estimates(&points))
+        .map(|threads| {
+            Estimator::new(scale.clone(), names.clone(), 0.03, threads).estimates(&points)
+        })
         .into_iter()
         .collect();
     assert!(all[0].is_some() && all[0] == all[1] && all[0] == all[2]);

@@ -125,11 +125,11 @@ impl Settings {
             "the number of workers",
             self.workers.map_or(1.0, |w| w as f64),
         )?;
-        if let Some(error) = self.error.filter(|e| !(*e > 1e-4 && *e <= 0.5)) {
+        if let Some(error) = self.error.filter(|e| !(*e >= 0.005 && *e <= 0.5)) {
             return Err(Error::Setting {
                 what: "the standard error to stop at",
                 value: error,
-                expected: "a share of the standard deviation between 0.0001 and 0.5, such as 0.03",
+                expected: "a share of the standard deviation between 0.005 and 0.5, such as 0.03",
             });
         }
         if let Some(stop) = self.stop {

@@ -125,7 +125,12 @@ pub(super) fn weigh<M: Model + Send + Sync + 'static>(
             .map(|(_, point)| point.clone())
             .collect();
         let estimator = estimator.get_or_insert_with(|| {
-            Estimator::new(weighing.scale.clone(), names.clone(), asked.workers)
+            Estimator::new(
+                weighing.scale.clone(),
+                names.clone(),
+                asked.error,
+                asked.workers,
+            )
         });
         now = estimator.estimates(&so_far);
     }
