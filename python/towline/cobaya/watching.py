@@ -119,12 +119,12 @@ class Watch:
 
     def already_there(self):
         """A resumed run: what `.progress` tells already is not told again."""
-        try:
-            told = np.loadtxt(self.sampler.progress_filename(), usecols=0, ndmin=1)
-        except (OSError, ValueError):
+        if not os.path.exists(self.sampler.progress_filename()):
             return
-        if len(told):
-            self._reported = int(told[-1]) // self.sampler.chains
+        with open(self.sampler.progress_filename(), encoding="utf-8") as file:
+            rows = [line.split() for line in file if not line.startswith("#")]
+        if rows:
+            self._reported = int(rows[-1][0]) // self.sampler.chains
 
     # Words.
 
