@@ -46,7 +46,7 @@ pub fn all() -> Vec<Constant> {
         log_integral(heavy) + ((4.0 * PI).powi(2) / 6.0).ln(),
     );
     add(named("banana"), (TAU * 0.3).ln() + normal(4.0));
-    for slow in [2, 6, 12, 20] {
+    for slow in [2, 6] {
         add(Some(correlated(slow)), normal(slow as f64 + 3.0));
     }
     list

@@ -17,6 +17,9 @@ const NOISE: [f64; 2] = [0.01, 0.1];
 /// A weight may cost as much in fast evaluations as its slow one, and so many at least and at most.
 const MOST_FAST: [f64; 2] = [2000.0, 60_000.0];
 
+/// With more slow variables errors were found to be wrong without a sign of it (twelve normal ones), so chains do the work there.
+const MOST_SLOW: usize = 8;
+
 /// A slow point with its weight.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Weighted {
@@ -52,10 +55,14 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// From what warm-up learned; nothing where it learned no surrogate.
+    /// From what warm-up learned; nothing where it learned no surrogate, or there are too many slow variables.
     pub fn new(tuning: &Tuning, seed: u64) -> Option<Self> {
+        let surrogate = tuning.surrogate.clone()?;
+        if surrogate.dim() > MOST_SLOW {
+            return None;
+        }
         Some(Self {
-            surrogate: tuning.surrogate.clone()?,
+            surrogate,
             rule: tuning.rule(tuning.main.frame),
             fast_dim: tuning.linear.fast_dim(),
             price: tuning.prices.slow,
