@@ -1,7 +1,8 @@
 # What is done to this repository by name; `make` alone lists it.
 
 .PHONY: help demo docs figures test tools built compiled lock test-rust test-mpi test-python test-package test-cobaya test-docs test-long check-data package
-.PHONY: gallery gallery-page bench bench-cobaya bench-peers bench-python bench-scaling
+.PHONY: wheels live test-live deny semver
+.PHONY: gallery estimates gallery-page bench bench-cobaya bench-peers bench-python bench-scaling
 
 # Most builds here are from nothing, or of everything: keeping parts of crates for the next one costs more than it saves.
 export CARGO_INCREMENTAL ?= 0
@@ -22,6 +23,7 @@ demo:
 # The environment of Python is made while cargo compiles; then nothing is compiled any more, and tests run side by side.
 test: tools
 	cargo fmt --all --check
+	$(MAKE) deny
 	# Two at a time, and a second compiler for cargo, which takes its turns from make.
 	$(MAKE) --jobs 3 built .venv/ready
 	$(MAKE) test-rust
@@ -93,13 +95,49 @@ test-docs: package
 	.venv/bin/python docs/tests/run_blocks.py $(COMMAND)
 	.venv/bin/python docs/tests/notebooks.py
 	$(MAKE) docs
+	$(MAKE) test-live
 
 ## docs       the site, into target/site; warnings are errors
-docs: .venv/ready
+docs: .venv/ready live
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
+	python3 docs/live/install.py target/site/live $(WASM)
 	RUSTDOCFLAGS="-D warnings" cargo doc $(EVERYTHING) --no-deps
 	cp -r target/doc target/site/rust
 	python3 docs/tests/check_site.py target/site
+
+WASM_TARGET = wasm32-unknown-unknown
+WASM = target/$(WASM_TARGET)/live/towline_live.wasm
+
+## live       the engine for the live pages, as WebAssembly; the site has these pages only where Rust can compile to it
+live:
+	@rustup target list --installed 2>/dev/null | grep -q $(WASM_TARGET) || rustup target add $(WASM_TARGET) >/dev/null 2>&1 || true
+	@if rustup target list --installed 2>/dev/null | grep -q $(WASM_TARGET); then \
+		cargo build --package towline-live --lib --target $(WASM_TARGET) --profile live; \
+	else \
+		rm -f $(WASM); \
+		echo 'no $(WASM_TARGET) for this Rust: the live pages are NOT built; `rustup target add $(WASM_TARGET)` installs it' >&2; \
+	fi
+
+## test-live  the live pages in headless Chromium: their draws are the command's (after `make docs`)
+test-live: compiled
+	@if [ -f $(WASM) ] && command -v chromium >/dev/null; then \
+		python3 docs/tests/live.py $(COMMAND) target/site; \
+	else \
+		echo 'no Chromium, or no $(WASM_TARGET): the live pages are NOT tested' >&2; \
+	fi
+
+## wheels     the Python package as a wheel and a source distribution, in target/wheels (minutes)
+wheels:
+	python3 scripts/wheels.py
+
+## deny       licences and sources of all crates by the rules of deny.toml; by cargo-deny too, where it is installed
+deny:
+	python3 scripts/crates.py
+	if cargo deny --version >/dev/null 2>&1; then cargo deny --offline check licenses bans sources; fi
+
+## semver     what changed in the Rust API since the last release, by cargo-semver-checks where it is installed
+semver:
+	cargo semver-checks --package towline --package towline-models
 
 # Exact versions of all packages, so that nothing is looked for; without bytecode, most of which nobody needs.
 # With mpi4py where there is an MPI to build or run it with: without one, tests under mpirun are left out.
@@ -139,6 +177,10 @@ check-data:
 ## gallery    samples every target of the gallery with eight seeds, nothing set, and judges it (some minutes; target/gallery.json)
 gallery:
 	cargo run --release --package towline-gallery
+
+## estimates   replicated estimates by weights on targets whose moments and constants are known: z-scores and costs (half an hour)
+estimates:
+	cargo run --release --package towline-gallery --bin estimates
 
 ## gallery-page  the docs' page of it, from target/gallery.json
 gallery-page: .venv/ready

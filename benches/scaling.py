@@ -1,9 +1,10 @@
 """How the cost of a fit grows with its size: `make bench-scaling`.
 
-usage: scaling.py TOWLINE [--out FILE.csv] [--dense N …] [--sparse N …]
+usage: scaling.py TOWLINE [--out FILE.csv] [--dense N …] [--sparse N …] [--spde N …] [--nngp N …]
 
 Data are simulated here (and are called so). Dense: Poisson counts at N places with an exponential covariance, in a square that
-grows with N, so that places are as near each other. Sparse: N groups of four Poisson counts each. A fit of two chains is made
+grows with N, so that places are as near each other. Sparse: N groups of four Poisson counts each. Nngp: the same places as dense, given ten
+neighbours. Spde: 2,000 such places, and a mesh of about N nodes. A fit of two chains is made
 with a warm-up of fixed length, then continued; time per draw is the CPU time of continuing, less that of a resume that makes hardly any draws.
 """
 import argparse
@@ -65,6 +66,19 @@ def sparse(n, path, rng):
     return ["--formula", "count ~ w + (1 | group)", "--family", "poisson"]
 
 
+def nngp(n, path, rng):
+    """The dense problem, given neighbours."""
+    dense(n, path, rng)
+    return ["--formula", 'count ~ nngp(x, y, m = 10, covariance = "exponential")', "--family", "poisson"]
+
+
+def spde(n, path, rng):
+    """2,000 places in a square of side √20, and a mesh of about n nodes: a third of them in the outskirts."""
+    dense(2000, path, rng)
+    edge = math.sqrt(20 / (0.866 * n / 1.5))
+    return ["--formula", f"count ~ spde(x, y, edge = {edge:.5f})", "--family", "poisson"]
+
+
 def cost(command):
     """CPU seconds and the peak of memory in megabytes (of the program itself: what wait4 tells includes this one)."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -85,14 +99,14 @@ def cost(command):
 
 def measure(towline, kind, n, work):
     data, run = work / f"{kind}-{n}.csv", work / f"{kind}-{n}"
-    flags = {"dense": dense, "sparse": sparse}[kind](n, data, random.Random(n))
+    flags = {"dense": dense, "sparse": sparse, "nngp": nngp, "spde": spde}[kind](n, data, random.Random(n))
     few = ["--thin-latents", "1000", "--quiet"]
     sampling = ["--chains", CHAINS, "--warmup", WARMUP, "--draws", FIRST, "--threads", "1", *few]
     warm, _ = cost([towline, "fit", "--data", data, *flags, "--out", run, *sampling])
     start, _ = cost([towline, "resume", run, "--draws", FIRST + 1, "--quiet"])
     going, memory = cost([towline, "resume", run, "--draws", FIRST + 1 + MORE, "--quiet"])
     summary = json.loads(subprocess.run([towline, "summary", run, "--json"], check=True, capture_output=True).stdout)
-    slow = [p for p in summary["parameters"] if p["name"].startswith(("gp_", "sd_"))]
+    slow = [p for p in summary["parameters"] if p["name"].startswith(("gp_", "sd_", "range_", "length_"))]
     act = CHAINS * (FIRST + 1 + MORE) / min(p["ess_bulk"] for p in slow)
     return {
         "kind": kind,
@@ -110,10 +124,12 @@ def main():
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--dense", type=int, nargs="*", default=[100, 200, 400, 800, 1600])
     parser.add_argument("--sparse", type=int, nargs="*", default=[1000, 3000, 10_000, 25_000, 50_000])
+    parser.add_argument("--nngp", type=int, nargs="*", default=[1000, 3000, 10_000, 30_000])
+    parser.add_argument("--spde", type=int, nargs="*", default=[1000, 3000, 10_000, 30_000])
     options = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as work:
-        for kind in ("dense", "sparse"):
+        for kind in ("dense", "sparse", "nngp", "spde"):
             for n in getattr(options, kind):
                 row = measure(options.towline, kind, n, pathlib.Path(work))
                 rows.append(row)

@@ -1,8 +1,9 @@
 """Slow evaluations per effective draw on the emulated CMB posterior: Cobaya's mcmc, dragged or not, and Towline in Cobaya.
 
-    python cobaya_cmb.py drag|plain|towline DATA SAMPLES [SEED [OUTPUT]]
+    python cobaya_cmb.py drag|plain|towline|known DATA SAMPLES [SEED [OUTPUT]]
 
-SAMPLES are accepted steps of mcmc's chain, and draws of each of Towline's two. With OUTPUT a run of Towline can be continued.
+SAMPLES are accepted steps of mcmc's chain, and draws of each of Towline's two (`known`: with the covariance matrix that mcmc is given). With
+OUTPUT a run of Towline can be continued.
 """
 
 import json
@@ -19,6 +20,8 @@ from cobaya_spt3g import SPT3G, Emulated, emulated_input
 from spt3g import NUISANCES
 from theory import COSMOLOGY
 
+# Towline, without and with that matrix.
+OURS = ("towline", "known")
 # Slow evaluations of each of Towline's two warm-ups.
 WARMUP = 400
 
@@ -28,9 +31,10 @@ def main():
     seed = int(sys.argv[4]) if len(sys.argv) > 4 else 1
     covmat = np.genfromtxt(data / "reference_covmat.csv", delimiter=",", skip_header=1)
     common = {"measure_speeds": False, "covmat": covmat, "covmat_params": COSMOLOGY + NUISANCES, "seed": seed}
-    if which == "towline":
+    if which in OURS:
         own = {"chains": 2, "warmup": WARMUP, "max_samples": samples, "Rminus1_stop": 1e-6, "output_every": "20s"}
-        sampler = {"towline.cobaya.Towline": {**common, **own}}
+        given = common if which == "known" else {name: common[name] for name in ("measure_speeds", "seed")}
+        sampler = {"towline.cobaya.Towline": {**given, **own}}
     else:
         sampler = {
             "mcmc": {
@@ -54,16 +58,17 @@ def main():
 
 def report(which, sampler, seconds):
     """Prints what was found, in one line."""
-    if which == "towline":
-        chains = [expand(chain.collection, COSMOLOGY) for chain in sampler.chains_here]
+    names = [*COSMOLOGY, *NUISANCES]
+    if which in OURS:
+        chains = [expand(chain.collection, names) for chain in sampler.chains_here]
         length = min(len(chain["tau"]) for chain in chains)
-        values = {name: np.array([chain[name][:length] for chain in chains]) for name in COSMOLOGY}
+        values = {name: np.array([chain[name][:length] for chain in chains]) for name in names}
     else:
-        values = {name: v[None] for name, v in expand(sampler.products()["sample"], COSMOLOGY).items()}
+        values = {name: v[None] for name, v in expand(sampler.products()["sample"], names).items()}
     effective = {name: round(ess(v), 1) for name, v in values.items()}
-    least = min(effective.values())
+    least, of_all = min(effective[name] for name in COSMOLOGY), min(effective.values())
     slow, fast, warmup = Emulated.calls, SPT3G.calls, 0
-    if which == "towline":
+    if which in OURS:
         statistics = sampler.engine_run.statistics
         slow, fast = (int(statistics[name].sum()) for name in ("slow_evals", "fast_evals"))
         warmup = sampler.warmup_evaluations()
@@ -79,6 +84,7 @@ def report(which, sampler, seconds):
                 cpu=round(seconds, 1),
                 ess=effective,
                 slow_per_draw=round(slow / least, 2),
+                slow_per_draw_of_all=round(slow / of_all, 2),
                 with_warmup=round((slow + warmup) / least, 2),
                 fast_per_slow=round(fast / slow, 1),
                 drag_steps=getattr(sampler, "drag_interp_steps", None),

@@ -11,7 +11,7 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Classes that functions return and users never construct.
-RETURNED = ("Fit", "Run", "Summary")
+RETURNED = ("Fit", "Run", "Summary", "Check", "Comparison", "Effects", "Map")
 
 
 def on_config(config):
@@ -64,12 +64,12 @@ def notebook_page(path):
 def python_page():
     """Every public name of the package, from its sources: the compiled module is not needed."""
     package = griffe.load("towline", search_paths=[str(ROOT / "python")], allow_inspection=False, docstring_parser="numpy")
-    groups = {"Models": [], "Sampling": [], "Runs": [], "Priors": [], "Errors": []}
+    groups = {"Models": [], "Sampling": [], "Runs": [], "After the fit": [], "Priors": [], "Errors": []}
     for name in package.exports:
         made = package[name.name if hasattr(name, "name") else name]
         made = made.final_target if made.is_alias else made
         module = made.module.name
-        kind = {"_model": "Models", "_fit": "Models", "_sampling": "Sampling", "_run": "Runs", "_priors": "Priors"}
+        kind = {"_model": "Models", "_fit": "Models", "_sampling": "Sampling", "_run": "Runs", "_answers": "After the fit", "_priors": "Priors"}
         groups[kind.get(module, "Errors")].append(made)
     parts = ["# The Python package", described(package), "This page is made of the package's sources."]
     for title, members in groups.items():

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES = ROOT / "docs" / "figures"
-PAGES = [ROOT / "README.md", ROOT / "docs" / "index.md", ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "benchmarks-cobaya.md", ROOT / "docs" / "comparison.md", ROOT / "docs" / "howto" / "frames.md"]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "index.md", ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "benchmarks-cobaya.md", ROOT / "docs" / "comparison.md", ROOT / "docs" / "paper" / "paper.md", ROOT / "docs" / "howto" / "frames.md"]
 PLACE = re.compile(r"(?s)(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)")
 
 #: For each model: what it is, its slow and fast variables, and the footnotes that the page of benchmarks has for it.

@@ -12,6 +12,8 @@ figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), constrained_layout=True)
 for kind, colour, label, power in (
     ("dense", "#2166ac", "Gaussian process, N places", 3),
     ("sparse", "#b2182b", "grouped effects, N groups", 1),
+    ("nngp", "#1b7837", "nngp, N places", 1.5),
+    ("spde", "#762a83", "spde, N mesh nodes", 1.5),
 ):
     of = [row for row in rows if row["kind"] == kind]
     if not of:
@@ -20,7 +22,7 @@ for kind, colour, label, power in (
     seconds = [1000 * float(row["seconds_per_draw"]) for row in of]
     axes[0].loglog(n, seconds, "o-", color=colour, label=label)
     # From the last point, where the highest power rules.
-    axes[0].loglog(n, [seconds[-1] * (k / n[-1]) ** power for k in n], "--", color=colour, alpha=0.5, label=f"∝ N{'³' if power == 3 else ''}")
+    axes[0].loglog(n, [seconds[-1] * (k / n[-1]) ** power for k in n], "--", color=colour, alpha=0.5, label=f"∝ N{ {3: '³', 1.5: '^1.5'}.get(power, '')}")
     axes[1].semilogx(n, [float(row["autocorrelation_time"]) for row in of], "o-", color=colour)
     axes[2].loglog(n, [float(row["megabytes"]) for row in of], "o-", color=colour)
 axes[0].set_ylabel("CPU milliseconds per draw")

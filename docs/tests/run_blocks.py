@@ -67,9 +67,9 @@ def blocks(page):
 
 def shorter(arguments):
     """A command line of `towline` with little to do."""
-    if not arguments or arguments[0] not in ("fit", "run", "resume", "paper"):
+    if not arguments or arguments[0] not in ("fit", "run", "resume", "paper", "demo"):
         return arguments
-    wanted = {"fit": ("draws", "warmup"), "run": ("draws", "warmup"), "resume": ("draws",), "paper": ("iterations",)}[arguments[0]]
+    wanted = {"fit": ("draws", "warmup"), "run": ("draws", "warmup"), "resume": ("draws",), "paper": ("iterations",), "demo": ("draws",)}[arguments[0]]
     if "--help" in arguments or "--show" in arguments:
         return arguments
     for name in wanted:

@@ -4,6 +4,7 @@
 
 #![deny(missing_docs)]
 
+pub mod estimates;
 pub mod judge;
 pub mod known;
 pub mod runner;

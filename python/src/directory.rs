@@ -31,10 +31,15 @@ impl Directory {
         self.run.rows()
     }
 
-    /// How many rows of latents each chain has.
-    fn latent_rows(&self) -> Vec<usize> {
-        let chains = 0..self.run.chains();
-        chains.map(|chain| self.run.latents(chain).rows()).collect()
+    /// The latents of each chain, row after row.
+    fn latent_draws<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyArray1<f64>>>> {
+        let of = |chain: usize| {
+            let mut values = Vec::new();
+            let read = self.run.latents(chain).each(|row| values.extend(row));
+            read.map_err(refused)?;
+            Ok(PyArray1::from_vec(py, values))
+        };
+        (0..self.run.chains()).map(of).collect()
     }
 
     /// The draws of a column (or latent, or statistic), an array for each chain, all of the same length.

@@ -1,29 +1,56 @@
-//! The models of `towline fit`: built from a model and its data, run like any other, predicted from.
+//! The models of `towline fit`: built from a model and its data, run like any other.
 
 use crate::model::Target;
 use crate::refused;
+use crate::table;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::path::PathBuf;
+use pyo3::types::PyDict;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use towline::store::Manifest;
 use towline_cli::fit::{Description, describe, render};
-use towline_models::{ModelFile, Resolved};
+use towline_models::{ModelFile, Resolved, Table};
 
-/// A model, from JSON of the form of a model file; with the description for the manifest of its run in a folder, and with
-/// the model in words.
+/// What the data of a frame are called in their run's folder.
+const FILE: &str = "data.csv";
+
+/// A model, from JSON of the form of a model file, of the columns of a frame or of the file that it names; in words. With a
+/// folder also its target, and the description for the manifest of its run there, which keeps the data.
 #[pyfunction]
-pub fn fit(py: Python<'_>, model: &str, folder: PathBuf) -> PyResult<(Target, String, String)> {
-    let model: ModelFile = serde_json::from_str(model)
-        .map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))?;
+#[pyo3(signature = (model, columns, folder))]
+pub fn fit(
+    py: Python<'_>,
+    model: &str,
+    columns: Option<&Bound<'_, PyDict>>,
+    folder: Option<PathBuf>,
+) -> PyResult<(String, Option<(Target, String)>)> {
+    let value = |error: towline_models::Error| PyValueError::new_err(error.to_string());
+    let mut model: ModelFile =
+        serde_json::from_str(model).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let columns = columns.map(table::columns).transpose()?;
     py.detach(|| {
-        let value = |error: towline_models::Error| {
-            pyo3::exceptions::PyValueError::new_err(error.to_string())
+        let (table, bytes) = match &columns {
+            Some(columns) => {
+                let (table, bytes) = Table::of_columns(FILE, columns).map_err(value)?;
+                (table, Some(bytes))
+            }
+            None => (Table::read(&model.data.file).map_err(value)?, None),
         };
-        let resolved = Resolved::read(&model).map_err(value)?;
+        if columns.is_some() {
+            model.data.file = folder.as_deref().unwrap_or(Path::new("")).join(FILE);
+        }
+        let resolved = Resolved::new(&model, &table).map_err(value)?;
         let target = resolved.parts.build().map_err(value)?;
         let words = render(&resolved, &target);
+        let Some(folder) = folder else {
+            return Ok((words, None));
+        };
+        if let Some(bytes) = bytes {
+            towline_cli::runs::write_beside(&folder.join(FILE), &bytes).map_err(refused)?;
+        }
         let description = describe(&resolved, &folder).map_err(refused)?;
-        Ok((of(target), description.to_string(), words))
+        Ok((words, Some((of(target), description.to_string()))))
     })
 }
 
@@ -47,19 +74,4 @@ fn of(target: towline_models::LatentGaussian) -> Target {
         interpreted: false,
         called: "the log density",
     }
-}
-
-/// Predictions of a fit at the rows of a CSV file, as CSV; with notes, and with scores where the response is known.
-#[pyfunction]
-pub fn predict(
-    py: Python<'_>,
-    folder: PathBuf,
-    at: PathBuf,
-    level: f64,
-    draws: usize,
-) -> PyResult<(String, Vec<String>, Option<String>)> {
-    let predicted = py
-        .detach(|| towline_cli::predict::predictions(&folder, &at, level, draws))
-        .map_err(|error| refused(format!("{error:#}")))?;
-    Ok((predicted.csv, predicted.notes, predicted.scores))
 }

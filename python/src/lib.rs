@@ -2,6 +2,7 @@
 //!
 //! What a user sees is written in Python (`towline/*.py`); here is what must be fast or is the engine's.
 
+mod answers;
 mod command;
 mod density;
 mod directory;
@@ -14,6 +15,7 @@ mod progress;
 mod runnable;
 mod session;
 mod settings;
+mod table;
 mod trouble;
 mod worker;
 
@@ -23,11 +25,13 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _towline {
     #[pymodule_export]
+    use crate::answers::{check, compare, effects, inference, map, predict, predict_draws};
+    #[pymodule_export]
     use crate::command::{command, report, summary};
     #[pymodule_export]
     use crate::directory::{Directory, worst};
     #[pymodule_export]
-    use crate::fit::{fit, fit_from_manifest, predict};
+    use crate::fit::{fit, fit_from_manifest};
     #[pymodule_export]
     use crate::model::{Target, density, posterior, prior_log_density, prior_support};
     #[pymodule_export]

@@ -79,6 +79,13 @@ pub fn posterior(
             .collect()
     };
     let (slow, fast) = (named(true), named(false));
+    let given = |name: &str| -> PyResult<Option<Bound<'_, PyAny>>> {
+        Ok(functions.get_item(name)?.filter(|found| !found.is_none()))
+    };
+    let enough = given("enough")?.map(Bound::unbind);
+    let known: Option<Vec<f64>> = given("slow_covariance")?
+        .map(|known| known.extract())
+        .transpose()?;
     let functions = read(functions, "log_likelihood", slow, fast)?;
     let (trouble, interpreted) = (Arc::clone(&functions.trouble), functions.interpreted());
     let names: Vec<String> = all.iter().map(|parameter| parameter.name.clone()).collect();
@@ -100,6 +107,13 @@ pub fn posterior(
     if let Some(start) = start {
         let trouble = Arc::clone(&trouble);
         posterior = posterior.starting(move |rng| begin(&start, &names, &trouble, rng));
+    }
+    if let Some(enough) = enough {
+        let trouble = Arc::clone(&trouble);
+        posterior = posterior.stopping(move |draws| is_enough(&enough, &trouble, draws));
+    }
+    if let Some(known) = known {
+        posterior = posterior.knowing(known).map_err(value)?;
     }
     Ok(Target {
         runnable: Arc::new(posterior),
@@ -200,6 +214,17 @@ fn read(
         slow,
         fast_names,
         trouble: Arc::default(),
+    })
+}
+
+/// Whether so many draws are enough, by the package's function.
+fn is_enough(enough: &Py<PyAny>, trouble: &Trouble, draws: u64) -> Result<bool, ModelError> {
+    Python::attach(|py| {
+        let said = enough.bind(py).call1((draws,));
+        match said.and_then(|said| said.is_truthy()) {
+            Ok(said) => Ok(said),
+            Err(error) => Err(trouble.raised(py, error, "enough", "").into()),
+        }
     })
 }
 

@@ -29,6 +29,15 @@ pub fn chain<'py>(py: Python<'py>, progress: &ChainProgress) -> PyResult<Bound<'
 pub fn run<'py>(py: Python<'py>, progress: &Progress) -> PyResult<Bound<'py, PyDict>> {
     let all = PyDict::new(py);
     all.set_item("draws", progress.draws)?;
+    if let Some(weighing) = &progress.weighing {
+        let points = PyDict::new(py);
+        points.set_item("learned", weighing.learned)?;
+        points.set_item("points", weighing.points)?;
+        points.set_item("planned", weighing.planned)?;
+        points.set_item("error", weighing.error)?;
+        points.set_item("asked", weighing.asked)?;
+        all.set_item("weighing", points)?;
+    }
     let chains = progress.chains.iter().map(|one| chain(py, one));
     all.set_item(
         "chains",

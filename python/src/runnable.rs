@@ -98,6 +98,8 @@ impl<M: Model + Placed + Send + Sync + 'static> Runnable for M {
         settings: &Settings,
     ) -> Result<Box<dyn Held>, Error> {
         let mut run = Run::open(folder, self)?
+            .error(settings.error)?
+            .workers(settings.workers)
             .threads(settings.threads)
             .time_limit(settings.time_limit)
             .checkpoint_every(settings.checkpoint_every);

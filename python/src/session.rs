@@ -154,6 +154,10 @@ impl Target {
                 let whence = format!("chain {chain}, after {draws} draws");
                 (&**source, Some(*chain), whence)
             }
+            E::Points { failed, of, source } => {
+                let whence = format!("{failed} of {of} slow points failed, the others are stored");
+                (&**source, None, whence)
+            }
             other => (other, None, String::new()),
         };
         if matches!(inner, E::Exchange(_) | E::Stopped) {
@@ -181,6 +185,15 @@ impl Target {
                 place(x, y)
             ),
             E::Model { x, source, .. } if x.is_empty() => source.to_string(),
+            E::Model { x, y, source } => format!("{source}, at {}", place(x, y)),
+            E::Panicked { x, message } => format!(
+                "the model panicked: {message}; the slow computation before that was at {}",
+                place(x, &[])
+            ),
+            E::TooLong { x, seconds, .. } => format!(
+                "an evaluation took longer than the {seconds} s it may take, at {}; correct the model or allow more, then resume",
+                place(x, &[])
+            ),
             _ => return Some(Error::new_err(error.to_string())),
         };
         let text = match whence.is_empty() {

@@ -22,6 +22,8 @@ struct Asked {
     checkpoint_every: Option<f64>,
     rhat: Option<f64>,
     ess: Option<f64>,
+    error: Option<f64>,
+    workers: Option<usize>,
     thin_latents: Option<u64>,
     failures_outside: bool,
     evaluation_limit: Option<f64>,
@@ -65,6 +67,8 @@ pub fn parse(text: &str) -> PyResult<Settings> {
         time_limit: seconds("time_limit", asked.time_limit)?,
         checkpoint_every: seconds("checkpoint_every", asked.checkpoint_every)?,
         stop,
+        error: asked.error,
+        workers: asked.workers,
         latent_every: asked.thin_latents.unwrap_or(1),
         on_failure: if asked.failures_outside {
             OnFailure::CountAsOutside

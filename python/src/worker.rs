@@ -85,6 +85,8 @@ pub fn run_chain(
         strict: false,
         folder,
         manifest,
+        weighs: false,
+        learned: AtomicBool::new(false),
     });
     let mut exchange = Through {
         object: exchange,

@@ -124,8 +124,8 @@ def test_predictions_are_those_of_the_command(data, tmp_path):
     new.to_csv(tmp_path / "new.csv", index=False)
     command("predict", run.path, "--at", tmp_path / "new.csv", "--out", tmp_path / "predicted.csv")
     theirs = pandas.read_csv(tmp_path / "predicted.csv")
-    for name in ours:
-        np.testing.assert_array_equal(ours[name].to_numpy(), theirs[name].to_numpy())
+    for name in ours:  # the file has six decimals
+        np.testing.assert_allclose(ours[name].to_numpy(), theirs[name].to_numpy(), rtol=1e-6, atol=1e-6)
 
 
 def test_a_gaussian_process_of_a_frame_runs_and_predicts(tmp_path):

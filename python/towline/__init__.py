@@ -14,6 +14,7 @@ Some parameters are *slow*: changing one costs a long computation, `prepare(x)`.
     print(run.summary())
 """
 
+from ._answers import Check, Comparison, Effects, Map, compare
 from ._fit import Fit, gp, glmm
 from ._model import CFunction, Density, Model
 from ._priors import (
@@ -45,7 +46,10 @@ __all__ = [
     "Beta",
     "CFunction",
     "Cauchy",
+    "Check",
+    "Comparison",
     "Density",
+    "Effects",
     "Error",
     "Exponential",
     "Fit",
@@ -57,6 +61,7 @@ __all__ = [
     "HalfStudentT",
     "InverseGamma",
     "LogNormal",
+    "Map",
     "Model",
     "ModelError",
     "Normal",
@@ -68,6 +73,7 @@ __all__ = [
     "Summary",
     "Uniform",
     "UniformPeriodic",
+    "compare",
     "glmm",
     "gp",
     "open",

@@ -1,7 +1,8 @@
-"""Progress: a line for each chain in a terminal or a notebook, nothing elsewhere."""
+"""What is shown: progress, a line for each chain in a terminal or a notebook; and a summary as a notebook's table."""
 
 from __future__ import annotations
 
+import html
 import math
 import sys
 import time
@@ -156,3 +157,38 @@ def _seconds(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+#: The columns of a summary in a notebook: key, heading, digits.
+_SHOWN = (
+    ("mean", "mean"),
+    ("sd", "sd"),
+    ("q5", "5 %"),
+    ("median", "median"),
+    ("q95", "95 %"),
+    ("mcse_mean", "MCSE"),
+    ("ess_bulk", "ESS bulk"),
+    ("ess_tail", "ESS tail"),
+    ("rhat", "R-hat"),
+)
+
+
+def summary_html(summary: Any) -> str:
+    """A summary as a table, with its warnings and its verdict."""
+    head = "".join(f"<th style='text-align: right'>{title}</th>" for _, title in _SHOWN)
+    rows = []
+    for name, figures in summary.to_dict().items():
+        cells = "".join(f"<td style='text-align: right'>{_figure(key, figures.get(key, math.nan))}</td>" for key, _ in _SHOWN)
+        rows.append(f"<tr><th style='text-align: left'>{html.escape(name)}</th>{cells}</tr>")
+    table = f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    # What the command says below its table: cost, warnings, and whether the draws may be used.
+    said = [part for part in str(summary).split("\n\n")[1:] if part.strip()]
+    return table + "".join(f"<p>{html.escape(part)}</p>" for part in said)
+
+
+def _figure(key: str, value: float) -> str:
+    if math.isnan(value):
+        return "–"
+    if key.startswith("ess"):
+        return f"{value:.0f}"
+    return f"{value:.3f}" if key == "rhat" else f"{value:.4g}"

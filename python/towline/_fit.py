@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import html
 import json
 import math
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,41 +26,44 @@ class Fit:
 
     def __init__(self, model: dict[str, Any], data: Any) -> None:
         self._model = model
-        self._path = Path(data).absolute() if isinstance(data, str | os.PathLike) else None
-        self._csv = None if self._path is not None else _as_csv(_columns(data))
-        with tempfile.TemporaryDirectory(prefix="towline-") as folder:
-            text = self._build(Path(folder))[2]
-            # That file is soon gone: nobody could look at it.
-            self._text = text.replace(str(Path(folder) / _FILE), _kind(data))
+        self._columns: dict[str, Any] | None = None
+        if isinstance(data, str | os.PathLike):
+            self._model = {**model, "data": {**model["data"], "file": str(Path(data).absolute())}}
+        else:
+            self._columns = columns(data)
+        text = self._build(None)[0]
+        # Frames have no file that anybody could look at.
+        self._text = text if self._columns is None else text.replace(_FILE, _kind(data), 1)
 
     @classmethod
     def _of_run(cls, folder: Path) -> Fit:
         """The model of a run, to continue it."""
         fit = cls.__new__(cls)
-        fit._model, fit._path, fit._csv, fit._text = {}, None, None, f"the model of {folder}"
+        fit._model, fit._columns, fit._text = {}, None, f"the model of {folder}"
         _towline.fit_from_manifest(folder)
         return fit
 
-    def _build(self, folder: Path) -> tuple[_towline.Target, str, str]:
-        file = self._path
-        if file is None:
-            file = folder / _FILE
-            file.write_text(self._csv or "", encoding="utf-8")
-        model = {**self._model, "data": {**self._model["data"], "file": str(file)}}
-        return _towline.fit(json.dumps(model), folder)
+    def _build(self, folder: Path | None) -> tuple[str, tuple[_towline.Target, str] | None]:
+        model = self._model if self._columns is None else {**self._model, "data": {**self._model["data"], "file": _FILE}}
+        return _towline.fit(json.dumps(model), self._columns, folder)
 
     def _begin(self, folder: Path) -> tuple[_towline.Target, str]:
         """The model with its data in a new run's folder, and its description."""
         if (folder / "manifest.json").exists():
             raise _towline.Error(f"{folder} holds a run already: resume that one, or choose another directory")
         folder.mkdir(parents=True, exist_ok=True)
-        return self._build(folder)[:2]
+        built = self._build(folder)[1]
+        assert built is not None
+        return built
 
     def _target_in(self, folder: Path) -> _towline.Target:
         return _towline.fit_from_manifest(folder)
 
     def __repr__(self) -> str:
         return self._text.strip()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"
 
 
 def glmm(
@@ -177,48 +178,13 @@ def _model(
     return model
 
 
-def _numbers(cells: list[str]) -> np.ndarray:
-    """Numbers, or text where they are none (the most probable class)."""
-    try:
-        return np.array([float(cell) for cell in cells])
-    except ValueError:
-        return np.array(cells)
-
-
-def predict(folder: Path, data: Any, level: float = 0.95, draws: int = 1000) -> Any:
-    """The linear predictor, the expected response and a new response at new rows, over draws of a fit.
-
-    Returns columns `latent_mean`, `latent_sd`, quantiles, and the same of `mean` (the expected response) and of `predictive` (a new
-    response, with its noise): in a frame where `data` is one, else in a dictionary of arrays.
-    """
-    columns = None if isinstance(data, str | os.PathLike) else _columns(data)
-    with tempfile.TemporaryDirectory(prefix="towline-") as temporary:
-        at = Path(data) if columns is None else Path(temporary) / _FILE
-        if columns is not None:
-            at.write_text(_as_csv(columns), encoding="utf-8")
-        table, notes, _ = _towline.predict(folder, at, float(level), int(draws))
-    for note in notes:
-        import warnings
-
-        warnings.warn(note, stacklevel=3)
-    rows = list(csv.reader(io.StringIO(table)))
-    names = rows[0]
-    first = next(k for k, name in enumerate(names) if name.startswith("latent") and name.endswith("_mean"))
-    predicted = {name: _numbers([row[k] for row in rows[1:]]) for k, name in enumerate(names) if k >= first}
-    module = type(data).__module__.split(".")[0]
-    if module == "pandas":
-        return type(data)(predicted, index=data.index)
-    if module == "polars":
-        return type(data)(predicted)
-    return predicted
-
-
 def _kind(data: Any) -> str:
     """What data are called that have no file."""
     return "a dictionary" if isinstance(data, Mapping) else f"a {type(data).__module__.split('.')[0]} frame"
 
 
-def _columns(data: Any) -> dict[str, list[Any]]:
+def columns(data: Any) -> dict[str, Any]:
+    """The columns of a frame or dictionary: arrays of doubles where they are numbers, lists of text elsewhere."""
     if isinstance(data, Mapping):
         names = list(data)
     elif hasattr(data, "columns") and hasattr(data, "__getitem__"):
@@ -227,36 +193,46 @@ def _columns(data: Any) -> dict[str, list[Any]]:
         raise TypeError(
             f"data must be a pandas or polars frame, a dictionary of columns or the path of a CSV file, not {type(data).__name__}"
         )
-    columns: dict[str, list[Any]] = {}
+    found: dict[str, Any] = {}
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"data: the name of the column {name!r} must be text")
         values = data[name]
         if isinstance(values, str) or not hasattr(values, "__iter__"):
             raise TypeError(f"data: the column {name!r} must be a sequence of values, not {type(values).__name__}")
-        columns[name] = list(values)
-    lengths = {name: len(values) for name, values in columns.items()}
+        found[name] = _cells(values)
+    lengths = {name: len(values) for name, values in found.items()}
     if len(set(lengths.values())) > 1:
         said = ", ".join(f"{name} has {length}" for name, length in lengths.items())
         raise ValueError(f"data: all columns must have as many rows ({said})")
-    return columns
+    return found
 
 
-def _as_csv(columns: dict[str, list[Any]]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    for row in zip(*columns.values()):
-        writer.writerow([_text(value) for value in row])
-    return out.getvalue()
+#: Whole numbers up to here are doubles without rounding.
+_EXACT = 2**53
+
+
+def _cells(values: Any) -> np.ndarray | list[str]:
+    kind = getattr(getattr(values, "dtype", None), "kind", None)
+    if kind in ("b", "f", "i", "u") and isinstance(values.dtype, np.dtype):
+        array = np.asarray(values)
+        if array.ndim == 1 and (kind in "bf" or not len(array) or max(abs(int(array.min())), abs(int(array.max()))) <= _EXACT):
+            return np.ascontiguousarray(array, dtype=np.float64)
+    items = [value.item() if isinstance(value, np.generic) else value for value in values]
+    missing = [value is None or type(value).__name__ in ("NAType", "NaTType") for value in items]
+    if all(gap or _is_number(value) for gap, value in zip(missing, items)):
+        return np.array([math.nan if gap else float(value) for gap, value in zip(missing, items)], dtype=np.float64)
+    return ["" if gap else _text(value) for gap, value in zip(missing, items)]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) <= _EXACT)
 
 
 def _text(value: Any) -> str:
-    """A value as a CSV file has it: numbers to the last bit, what is missing as nothing."""
+    """A value among words, as a CSV file has it: what is missing is nothing, and 1.0 is 1."""
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return ""
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, float):
@@ -264,3 +240,25 @@ def _text(value: Any) -> str:
             return ""
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
     return str(value)
+
+
+def framed(found: dict[str, Any], like: Any = None) -> Any:
+    """Columns in a frame of the kind of `like`; without one, in a pandas frame where there is pandas; else in a dictionary."""
+    found = {name: values if isinstance(values, np.ndarray) else np.array(values) for name, values in found.items()}
+    module = type(like).__module__.split(".")[0]
+    if module == "polars":
+        return type(like)(found)
+    if module == "pandas":
+        return type(like)(found, index=like.index) if len(next(iter(found.values()))) == len(like) else type(like)(found)
+    if like is None or isinstance(like, str | os.PathLike):
+        try:
+            from pandas import DataFrame
+        except ImportError:
+            return found
+        return DataFrame(found)
+    return found
+
+
+def place(data: Any) -> Any:
+    """New rows as the engine takes them: a path, or columns."""
+    return os.fspath(data) if isinstance(data, str | os.PathLike) else columns(data)

@@ -118,6 +118,8 @@ class _Functions:
             "derived": self.derived,
             "derived_names": self.derived_names,
             "labels": self.labels,
+            "enough": self.__dict__.get("enough"),
+            "slow_covariance": self.__dict__.get("_slow_covariance"),
         }
 
     def _target(self) -> _towline.Target:
@@ -163,6 +165,9 @@ class Model(_Functions):
     start
         Where chains begin: a dictionary, or a function of a seed that returns one. What it does not name is drawn
         from its prior.
+    enough
+        `enough(draws)`: whether so many draws of each chain are enough, instead of `rhat` and `ess`. Asked in the process of the
+        first chain after 100 draws and every fifth more, when all of them are in the run directory.
     """
 
     def __init__(
@@ -180,6 +185,7 @@ class Model(_Functions):
         refine: Callable[[Any, np.ndarray], Any] | None = None,
         latents: Sequence[str] | None = None,
         start: Mapping[str, float] | Callable[[int], Mapping[str, float]] | None = None,
+        enough: Callable[[int], bool] | None = None,
     ) -> None:
         self.slow = _priors("slow", slow)
         self.fast = _priors("fast", fast)
@@ -213,6 +219,9 @@ class Model(_Functions):
         for name in self.latents:
             if name not in self.fast:
                 raise ValueError(f"latents: there is no fast parameter {name!r}")
+        if enough is not None and not callable(enough):
+            raise TypeError(f"enough must be a function of the number of draws, not {type(enough).__name__}")
+        self.enough = enough
         self.start = start
         if isinstance(start, Mapping):
             _Start(start, {**self.slow, **self.fast})(0)

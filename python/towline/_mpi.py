@@ -119,12 +119,12 @@ def run_on_ranks(
     if own is not communicator:
         own.Free()
     if failure is not None and not isinstance(failure, ConnectionError):
-        explain(failure, folder, temporary=False)
+        explain(failure, folder, False, model)
         raise failure
     for other, (_, why) in enumerate(endings):
         if why is not None:
             problem = _towline.Error(f"the chain of rank {other} failed: {why}")
-            explain(problem, folder, temporary=False)
+            explain(problem, folder, False, model)
             raise problem
     how = _together([ended for ended, _ in endings])
     tell_of_failures(*target.failures())

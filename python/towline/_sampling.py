@@ -32,6 +32,8 @@ def sample(
     time_limit: float | None = None,
     rhat: float | None = None,
     ess: float | None = None,
+    error: float | None = None,
+    workers: int | None = None,
     thin_latents: int = 1,
     parallel: Any = None,
     cores: int | None = None,
@@ -59,6 +61,12 @@ def sample(
         What an earlier run learned (`run.tuning`, the run, or its directory), instead of a warm-up.
     time_limit, rhat, ess
         Stop after so many seconds; once every R-hat is below this; once every effective sample size is above this.
+    error
+        Stop once the standard error of every slow parameter is so many of its standard deviations (0.03, say), by weighing slow
+        points or by draws, whichever is predicted to take fewer slow evaluations. Then see `run.estimates()` and `run.evidence()`.
+    workers
+        With `error`, how many slow points are weighed at a time, in threads of this process; by default one for each core. Estimates
+        do not depend on it, to the bit.
     thin_latents
         Latents are stored once in so many draws.
     parallel
@@ -96,6 +104,8 @@ def sample(
         "checkpoint_every": _number("checkpoint_every", checkpoint_every),
         "rhat": _number("rhat", rhat),
         "ess": _number("ess", ess),
+        "error": _number("error", error),
+        "workers": None if workers is None else _whole("workers", workers, 1),
         "thin_latents": _whole("thin_latents", thin_latents, 1),
         "failures_outside": failures == "outside",
         "evaluation_limit": _number("evaluation_limit", evaluation_limit),
@@ -108,6 +118,8 @@ def resume(
     model: Model | Density | Fit | None = None,
     draws: int | None = None,
     time_limit: float | None = None,
+    error: float | None = None,
+    workers: int | None = None,
     parallel: Any = None,
     cores: int | None = None,
     progress: Any = None,
@@ -116,7 +128,8 @@ def resume(
     """Continues a run that was interrupted, or makes more draws, to the bits that it would have had without the interruption.
 
     The model must be the one that it was begun with. A run of `towline.gp`, `towline.glmm` or `towline fit` needs no
-    model: it is in the run directory.
+    model: it is in the run directory. A run that was begun with `error` can be given a smaller one; slow points that are
+    weighed are never weighed again.
     """
     folder = out.path if isinstance(out, Run) else Path(out)
     kept = out._temporary if isinstance(out, Run) else None
@@ -128,6 +141,8 @@ def resume(
     model = _check_model(model)
     settings = {
         "time_limit": _number("time_limit", time_limit),
+        "error": _number("error", error),
+        "workers": None if workers is None else _whole("workers", workers, 1),
         "checkpoint_every": _number("checkpoint_every", checkpoint_every),
     }
     going_on = {"draws": None if draws is None else _whole("draws", draws, 1)}
@@ -167,6 +182,10 @@ def _run(
         out = Path(temporary.name) / "run"
     folder = Path(out)
     mode = _mode(model, parallel, settings.get("chains"), folder)
+    if mode == "processes" and _weighs(settings, folder):
+        if parallel == "processes":
+            raise ValueError("error= weighs slow points in threads of this process: leave parallel= out, and set workers=")
+        mode = "threads"
     payload = b""
     if mode == "processes":
         from ._processes import packed
@@ -184,7 +203,7 @@ def _run(
             else:
                 ended = session.run(see)
     except Exception as error:
-        explain(error, folder, temporary is not None)
+        explain(error, folder, temporary is not None, model)
         raise
     finally:
         session.close()
@@ -192,7 +211,7 @@ def _run(
     if target is not None and mode != "processes":
         tell_of_failures(*target.failures())
     if ended == "stopped":
-        note = "" if temporary is not None else f"; towline.resume({str(folder)!r}, model) continues it"
+        note = "" if temporary is not None else f"; {continues(folder, model)}"
         print(f"stopped after {run.draws_made} draws of each chain{note}", file=sys.stderr)
     return run
 
@@ -209,14 +228,19 @@ def begin(model: Any, settings: dict[str, Any], going_on: dict[str, Any] | None,
     return _towline.Session.create(model._target(), folder, json.dumps(model._description()), text)
 
 
-def explain(error: BaseException, folder: Path, temporary: bool) -> None:
+def continues(folder: Path, model: Any) -> str:
+    """How to continue a run, in the words of whoever began it."""
+    return getattr(model, "_continues", None) or f"the run's draws are kept: towline.resume({str(folder)!r}, model) continues it"
+
+
+def explain(error: BaseException, folder: Path, temporary: bool, model: Any = None) -> None:
     """Says on an exception what can be done about the run."""
     if not (folder / "manifest.json").exists():
         return
     if temporary:
         note = "the run was in a temporary directory; give out= a directory to be able to resume a run that failed"
     else:
-        note = f"the run's draws are kept: towline.resume({str(folder)!r}, model) continues it"
+        note = continues(folder, model)
     error.add_note(note)
 
 
@@ -246,6 +270,12 @@ def _mode(model: Any, parallel: Any, chains: int | None, folder: Path) -> str:
     if parallel == "processes" and os.name != "posix":
         raise ValueError("parallel='processes' needs Linux or macOS: use parallel='threads'")
     return parallel
+
+
+def _weighs(settings: dict[str, Any], folder: Path) -> bool:
+    if settings.get("error") is not None:
+        return True
+    return (folder / "manifest.json").exists() and open_run(folder).manifest["options"].get("error") is not None
 
 
 def _communicator(parallel: Any) -> Any:

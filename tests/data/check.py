@@ -12,6 +12,7 @@ import csv
 import json
 import math
 import pathlib
+import re
 import resource
 import shutil
 import subprocess
@@ -77,6 +78,11 @@ FITS = {
         {**betas(SALAMANDER), "log_sigma[0]": log("sd_Female"), "log_sigma[1]": log("sd_Male")},
     ),
     "verbagg": ("glmm_verbagg", 2000, {**betas(VERBAGG), "log_sigma[0]": log("sd_id"), "log_sigma[1]": log("sd_item")}),
+    "nyc": (
+        "areal_nyc",
+        1500,
+        {"b0": "Intercept", "log_sigma": log("sd_areal_area"), "rho": "mix_areal_area"},
+    ),
     "rwm5yr": ("glmm_rwm5yr", 1000, {**betas(RWM), "log_sigma": log("sd_id")}),
 }
 # A second model of the same data: what is changed in the example's file.
@@ -132,6 +138,8 @@ def model_file(folder, name, work, data):
     target = work / f"{name}-model"
     target.mkdir()
     shutil.copy(place / file, target)
+    for other in re.findall(r'(?:graph|precision) = "([^"]+)"', text):
+        shutil.copy(place / other, target)
     (target / "model.toml").write_text(text)
     return target / "model.toml"
 

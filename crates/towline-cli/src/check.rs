@@ -6,13 +6,13 @@ mod replicated;
 
 use crate::failure::Failure;
 use crate::posterior::Posterior;
-use crate::runs;
+use crate::runs::{self, Drawn};
 use crate::summary::wrap;
 use anyhow::{Result, bail};
 use clap::Args;
 use picture::Picture;
 use replicated::Statistic;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use towline::Rng;
@@ -68,6 +68,8 @@ pub struct Checked {
     pub loo: Loo,
     /// The other criterion.
     pub waic: Waic,
+    /// Effective draws by draws.
+    pub efficiency: f64,
 }
 
 impl Checked {
@@ -87,6 +89,7 @@ impl Checked {
             loo: loo(&matrix, efficiency),
             waic: waic(&matrix),
             posterior,
+            efficiency,
         })
     }
 
@@ -100,59 +103,135 @@ impl Checked {
     }
 }
 
-/// Effective draws by draws that are used, on average over the columns: thinned draws are worth more each.
+/// Numbers of latents up to which their effective sizes are looked at too: beyond, it would take minutes.
+const MOST_NUMBERS: usize = 20_000_000;
+
+/// Effective draws by draws that are used, on average over all that was stored, as ArviZ has it; where only some draws
+/// are used, those are farther apart and worth more each.
 fn efficiency(run: &RunDir, used: usize) -> Result<f64> {
-    let columns = run.columns()?;
-    let sizes: Vec<f64> = columns
-        .iter()
-        .map(|chains| {
-            let chains: Vec<&[f64]> = chains.iter().map(Vec::as_slice).collect();
-            towline::diagnose::ess_mean(&chains)
-        })
-        .filter(|size| size.is_finite())
-        .collect();
+    // Of one chain ArviZ does not tell.
+    if run.chains() < 2 {
+        return Ok(1.0);
+    }
+    let size = |chains: &[Vec<f64>]| {
+        let chains: Vec<&[f64]> = chains.iter().map(Vec::as_slice).collect();
+        towline::diagnose::ess_mean(&chains)
+    };
+    let rows = run.common_rows();
+    let mut sizes: Vec<f64> = run.columns()?.iter().map(|c| size(c)).collect();
+    let latents = run.manifest().latents.len();
+    if run.manifest().latent_every == 1 && latents * rows * run.chains() <= MOST_NUMBERS {
+        let mut columns = vec![vec![Vec::with_capacity(rows); run.chains()]; latents];
+        for chain in 0..run.chains() {
+            run.latents(chain).each(|row| {
+                for (column, value) in columns.iter_mut().zip(row) {
+                    if column[chain].len() < rows {
+                        column[chain].push(*value);
+                    }
+                }
+            })?;
+        }
+        sizes.extend(columns.iter().map(|c| size(c)));
+    }
+    sizes.retain(|size| size.is_finite());
     let mean = sizes.iter().sum::<f64>() / sizes.len().max(1) as f64;
-    Ok(if mean > 0.0 {
-        (mean / used as f64).min(1.0)
-    } else {
+    let efficiency = mean / used as f64;
+    Ok(if efficiency.is_nan() || efficiency <= 0.0 {
         1.0
+    } else if used < rows * run.chains() {
+        efficiency.min(1.0)
+    } else {
+        efficiency
     })
 }
 
-fn check(options: &Options) -> Result<()> {
-    if options.prior_only {
-        return prior(options);
+/// A check: in numbers, in words, and as a picture.
+pub struct Report {
+    /// In numbers.
+    pub numbers: Value,
+    /// In words.
+    pub text: String,
+    picture: Picture,
+}
+
+impl Report {
+    /// The picture as files hold it.
+    ///
+    /// # Errors
+    /// Where nothing can be written for a while.
+    pub fn drawn(&self) -> Result<Drawn> {
+        runs::drawn(&self.picture)
     }
-    let checked = Checked::of(&options.dir, options.draws)?;
+}
+
+/// Checks a fit with at most so many of its draws.
+///
+/// # Errors
+/// Where it is no fit, its data are not there any more, or it has too few draws.
+pub fn posterior(dir: &Path, draws: usize) -> Result<Report> {
+    let checked = Checked::of(dir, draws)?;
     let posterior = &checked.posterior;
     let copies = posterior.predictor.replicated(SEED)?;
     let observed = posterior.predictor.model().response();
     let statistics = replicated::compare(observed, &copies);
-    let picture = Picture::new(posterior, &copies, "data made by the fitted model");
-    let folder = options.out.as_ref().unwrap_or(&options.dir);
-    let written = runs::save_picture(&picture, folder, "check")?;
-    if options.json {
-        let value = json!({
-            "draws": posterior.len(),
+    let by = "the fitted model";
+    Ok(Report {
+        numbers: json!({
+            "draws": posterior.len(), "efficiency": checked.efficiency,
             "elpd_loo": checked.loo.elpd, "se_loo": checked.loo.se, "p_loo": checked.loo.p,
             "elpd_waic": checked.waic.elpd, "se_waic": checked.waic.se, "p_waic": checked.waic.p,
             "loo_i": checked.loo.pointwise, "pareto_k": checked.loo.k, "good_k": good_k(posterior.len()),
             "replicated": statistics.iter().map(Statistic::json).collect::<Vec<_>>(),
-        });
-        writeln!(
-            io::stdout().lock(),
-            "{}",
-            serde_json::to_string_pretty(&value)?
-        )?;
+        }),
+        text: format!(
+            "{}\n\n{}",
+            criteria(&checked),
+            replicated::render(&statistics, by)
+        ),
+        picture: Picture::new(posterior, &copies, &format!("data made by {by}")),
+    })
+}
+
+/// Puts data made from the priors alone beside the observed ones.
+///
+/// # Errors
+/// Where it is no fit, or its data are not there any more.
+pub fn prior(dir: &Path, draws: usize) -> Result<Report> {
+    let posterior = Posterior::open(dir, 1)?;
+    let model = posterior.predictor.model();
+    let mut rng = Rng::stream(SEED, 0);
+    let copies = (0..draws)
+        .map(|_| model.prior_draw(&mut rng).map(|(_, data)| data))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| anyhow::anyhow!("{error}"))?;
+    let statistics = replicated::compare(model.response(), &copies);
+    let by = "the priors alone";
+    Ok(Report {
+        numbers: json!({
+            "draws": draws, "replicated": statistics.iter().map(Statistic::json).collect::<Vec<_>>(),
+        }),
+        text: replicated::render(&statistics, by),
+        picture: Picture::new(&posterior, &copies, &format!("data made from {by}")),
+    })
+}
+
+fn check(options: &Options) -> Result<()> {
+    let (report, name) = if options.prior_only {
+        (prior(&options.dir, options.draws)?, "prior-check")
+    } else {
+        (posterior(&options.dir, options.draws)?, "check")
+    };
+    let folder = options.out.as_ref().unwrap_or(&options.dir);
+    let written = runs::save_picture(&report.picture, folder, name)?;
+    let mut out = io::stdout().lock();
+    if options.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&report.numbers)?)?;
         return Ok(());
     }
-    let mut text = criteria(&checked);
-    text += "\n\n";
-    text += &replicated::render(&statistics, "the fitted model");
+    writeln!(out, "{}", report.text)?;
     for file in written {
-        text += &format!("\nWritten: {}", file.display());
+        writeln!(out, "Written: {}", file.display())?;
     }
-    writeln!(io::stdout().lock(), "{text}")?;
     Ok(())
 }
 
@@ -165,9 +244,7 @@ pub fn picture_of(dir: &Path) -> Result<String> {
     let posterior = Posterior::open(dir, 300)?;
     let copies = posterior.predictor.replicated(SEED)?;
     let picture = Picture::new(&posterior, &copies, "data made by the fitted model");
-    let folder = tempfile::tempdir()?;
-    runs::save_picture(&picture, folder.path(), "check")?;
-    Ok(std::fs::read_to_string(folder.path().join("check.svg"))?)
+    Ok(runs::drawn(&picture)?.svg)
 }
 
 /// LOO and WAIC in words.
@@ -176,9 +253,9 @@ fn criteria(checked: &Checked) -> String {
     let rows = loo.pointwise.len();
     let limit = good_k(checked.posterior.len());
     let mut text = format!(
-        "                     elpd       se   effective parameters\n\
-         PSIS-LOO   {:>14.2} {:>8.2} {:>12.2}\n\
-         WAIC       {:>14.2} {:>8.2} {:>12.2}\n",
+        "                   elpd       se   effective parameters\n\
+         PSIS-LOO   {:>12.2} {:>8.2} {:>22.2}\n\
+         WAIC       {:>12.2} {:>8.2} {:>22.2}\n",
         loo.elpd, loo.se, loo.p, waic.elpd, waic.se, waic.p
     );
     let bad = checked.bad();
@@ -194,44 +271,10 @@ fn criteria(checked: &Checked) -> String {
         text += &wrap(&format!(
             "Warning: Pareto k is above {limit:.2} for {} of {rows} observations ({}{more}): without them the posterior \
              would be another, and PSIS-LOO is too hopeful there. Refit without them to be sure, or give such \
-             observations a family with heavier tails.",
+             observations a family with heavier tails. (Where each has an effect of its own, row(), it is always so.)",
             bad.len(),
             shown.join(", ")
         ));
     }
     text
-}
-
-/// Data made from the priors alone.
-fn prior(options: &Options) -> Result<()> {
-    let posterior = Posterior::open(&options.dir, 1)?;
-    let model = posterior.predictor.model();
-    let mut rng = Rng::stream(SEED, 0);
-    let copies = (0..options.draws)
-        .map(|_| model.prior_draw(&mut rng).map(|(_, data)| data))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| anyhow::anyhow!("{error}"))?;
-    let statistics = replicated::compare(model.response(), &copies);
-    let picture = Picture::new(&posterior, &copies, "data made from the priors alone");
-    let folder = options.out.as_ref().unwrap_or(&options.dir);
-    let written = runs::save_picture(&picture, folder, "prior-check")?;
-    let mut out = io::stdout().lock();
-    if options.json {
-        let all: Vec<_> = statistics.iter().map(Statistic::json).collect();
-        writeln!(
-            out,
-            "{}",
-            serde_json::to_string_pretty(&json!({ "replicated": all }))?
-        )?;
-        return Ok(());
-    }
-    writeln!(
-        out,
-        "{}",
-        replicated::render(&statistics, "the priors alone")
-    )?;
-    for file in written {
-        writeln!(out, "Written: {}", file.display())?;
-    }
-    Ok(())
 }

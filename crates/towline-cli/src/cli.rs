@@ -1,7 +1,8 @@
 //! The command line as clap reads it: one line for each subcommand.
 
 use crate::{
-    check, compare, effects, export, fit, map, paper, predict, report, resume, run, summary,
+    check, compare, completions, demo, doctor, effects, evidence, export, fit, manual, map, paper,
+    predict, report, resume, run, summary, watch,
 };
 use clap::{Parser, Subcommand};
 
@@ -16,8 +17,10 @@ pub struct Cli {
 
 const EXAMPLE: &str = "\
 Example:
+  towline demo                   data, a fit, a map and a report, in ./demo
   towline fit model.toml         a model of data in a table, with priors and progress
   towline run neal1              four chains of the report's first example, in ./neal1
+  towline watch neal1            its traces and R-hat, while it goes on
   towline resume neal1           continues a run that was interrupted
   towline summary neal1          its table, also while it runs; report and export read it too
   towline paper --out figures    every figure and number of Neal's paper, in half a minute";
@@ -45,10 +48,22 @@ pub enum Command {
     Compare(compare::Options),
     /// Show the effects of groups, or what a covariate does to the response
     Effects(effects::Options),
+    /// Show the evidence ln Z of a run that was made with --error, with its standard error
+    Evidence(evidence::Options),
     /// Sample one of the built-in examples
     Run(run::Options),
     /// Continue a run that was interrupted, or make more draws
     Resume(resume::Options),
+    /// Watch a run: traces and R-hat in the terminal while it goes on
+    Watch(watch::Options),
+    /// Fit the built-in example, a map of risk, and draw it
+    Demo(demo::Options),
+    /// Show what is installed here, and whether sampling works
+    Doctor(doctor::Options),
+    /// Print a script that completes commands, runs and parameters in a shell
+    Completions(completions::Options),
+    /// Print the manual page
+    Man(manual::Options),
 }
 
 impl Command {

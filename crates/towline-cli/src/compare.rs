@@ -4,9 +4,9 @@ use crate::check::Checked;
 use crate::failure::Failure;
 use anyhow::{Result, bail};
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use towline_models::difference;
 
 /// Flags of `towline compare`.
@@ -45,10 +45,27 @@ struct Line {
 }
 
 fn compare(options: &Options) -> Result<()> {
-    let all = options
-        .dirs
+    let (numbers, text) = of(&options.dirs, options.draws)?;
+    let text = if options.json {
+        serde_json::to_string_pretty(&numbers)?
+    } else {
+        text
+    };
+    writeln!(io::stdout().lock(), "{text}")?;
+    Ok(())
+}
+
+/// Compares fits of the same observations: in numbers, the best first, and in words.
+///
+/// # Errors
+/// Where one of them is no fit, or they are of different observations.
+pub fn of(dirs: &[PathBuf], draws: usize) -> Result<(Value, String)> {
+    if dirs.len() < 2 {
+        bail!("two runs or more can be compared");
+    }
+    let all = dirs
         .iter()
-        .map(|dir| Checked::of(dir, options.draws))
+        .map(|dir| Checked::of(dir, draws))
         .collect::<Result<Vec<_>>>()?;
     let data = |k: usize| all[k].posterior.predictor.model().response();
     for k in 1..all.len() {
@@ -56,21 +73,22 @@ fn compare(options: &Options) -> Result<()> {
             bail!(
                 "{} and {} are of different observations: models can be compared on the same data only (with the \
                  same rows, in the same order)",
-                options.dirs[0].display(),
-                options.dirs[k].display()
+                dirs[0].display(),
+                dirs[k].display()
             );
         }
     }
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by(|a, b| all[*b].loo.elpd.total_cmp(&all[*a].loo.elpd));
     let best = &all[order[0]].loo.pointwise;
+    let names = names(dirs);
     let lines: Vec<Line> = order
         .iter()
         .map(|k| {
             let loo = &all[*k].loo;
             let (difference, difference_se) = difference(&loo.pointwise, best);
             Line {
-                name: name(&options.dirs[*k]),
+                name: names[*k].clone(),
                 elpd: loo.elpd,
                 se: loo.se,
                 difference,
@@ -80,29 +98,29 @@ fn compare(options: &Options) -> Result<()> {
             }
         })
         .collect();
-    let mut out = io::stdout().lock();
-    if options.json {
-        let all: Vec<_> = lines
-            .iter()
-            .map(|l| {
-                json!({
-                    "run": l.name, "elpd_loo": l.elpd, "se": l.se, "elpd_diff": l.difference,
-                    "diff_se": l.difference_se, "p_loo": l.p, "bad_k": l.bad,
-                })
-            })
-            .collect();
-        writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
-        return Ok(());
-    }
-    writeln!(out, "{}", render(&lines))?;
-    Ok(())
+    let numbers = lines.iter().map(|l| {
+        json!({
+            "run": l.name, "elpd_loo": l.elpd, "se": l.se, "elpd_diff": l.difference,
+            "diff_se": l.difference_se, "p_loo": l.p, "bad_k": l.bad,
+        })
+    });
+    Ok((numbers.collect(), render(&lines)))
 }
 
-fn name(dir: &Path) -> String {
-    let whole = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf());
-    whole
-        .file_name()
-        .map_or_else(String::new, |name| name.to_string_lossy().into())
+/// What runs are called: their folders' names, or the whole paths where those are the same.
+fn names(dirs: &[PathBuf]) -> Vec<String> {
+    let last = |dir: &PathBuf| {
+        let whole = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
+        let name = whole.file_name().map(|name| name.to_string_lossy().into());
+        name.unwrap_or_else(|| dir.display().to_string())
+    };
+    let names: Vec<String> = dirs.iter().map(last).collect();
+    let different: std::collections::HashSet<&String> = names.iter().collect();
+    if different.len() == names.len() {
+        names
+    } else {
+        dirs.iter().map(|dir| dir.display().to_string()).collect()
+    }
 }
 
 fn render(lines: &[Line]) -> String {

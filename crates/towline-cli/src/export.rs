@@ -1,5 +1,6 @@
 //! `towline export`: a run's draws for other people's tools.
 
+pub mod arviz;
 mod csv;
 mod getdist;
 mod names;
@@ -47,6 +48,11 @@ pub enum Format {
     Zarr,
 }
 
+/// Whether a run has weighted draws and no others.
+fn is_weighted(run: &towline::store::RunDir) -> Result<bool> {
+    Ok(run.common_rows() == 0 && run.weighted()?.rows() > 0)
+}
+
 /// Exports a run.
 pub fn run(options: &Options) -> Result<()> {
     let run = runs::open(&options.dir)?;
@@ -56,6 +62,12 @@ pub fn run(options: &Options) -> Result<()> {
             .clone()
             .unwrap_or_else(|| options.dir.join(name))
     };
+    if is_weighted(&run)? && !matches!(options.to, Format::Getdist | Format::Csv) {
+        anyhow::bail!(
+            "{} has weighted draws, which --to getdist and --to csv can hold; in Python, run.to_arviz() resamples them",
+            options.dir.display()
+        );
+    }
     let (out, write): (PathBuf, fn(&_, &_) -> Result<()>) = match options.to {
         Format::Getdist => (place("getdist/run"), getdist::write),
         Format::Csv => (place("draws.csv"), csv::write),
@@ -68,6 +80,15 @@ pub fn run(options: &Options) -> Result<()> {
             .with_context(|| format!("cannot create the folder {}", parent.display()))?;
     }
     write(&run, &out).with_context(|| format!("cannot write {}", out.display()))?;
+    if is_weighted(&run)? {
+        writeln!(
+            io::stdout().lock(),
+            "{} weighted draws written to {}",
+            runs::count(run.weighted()?.rows() as u64),
+            out.display()
+        )?;
+        return Ok(());
+    }
     writeln!(
         io::stdout().lock(),
         "{} chains of {} draws written to {}",

@@ -55,7 +55,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// An error and its causes; a cause that is in the message already is not said again.
-fn said_once(error: &anyhow::Error) -> String {
+pub fn said_once(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {
         let words = cause.to_string();

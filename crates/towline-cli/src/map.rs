@@ -5,7 +5,7 @@ mod picture;
 
 use crate::failure::Failure;
 use crate::posterior::Posterior;
-use crate::runs;
+use crate::runs::{self, Drawn};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use indicatif::ProgressBar;
@@ -14,7 +14,9 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use towline::diagnose;
 use towline::store::RunDir;
-use towline_models::{Distance, Mixture, New, Observation, Places, Resolved, Table, What};
+use towline_models::{
+    Cells, Distance, Mixture, New, Observation, Places, Resolved, RowPrediction, Table, What,
+};
 
 /// Flags of `towline map`.
 #[derive(Debug, Args)]
@@ -76,52 +78,147 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     map(options).map_err(Failure::Run)
 }
 
+/// What is to be mapped, and where.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// The linear predictor instead of the centred process.
+    pub with_intercept: bool,
+    /// The mean response.
+    pub response: bool,
+    /// The probability that it is above this value is wanted.
+    pub above: Option<f64>,
+    /// Cells along the longer side.
+    pub cells: usize,
+    /// These places instead of a grid.
+    pub at: Option<Table>,
+    /// The corners of a polygon.
+    pub inside: Option<Table>,
+    /// Draws to average over.
+    pub draws: usize,
+}
+
+/// A map in numbers, and as a picture.
+pub struct Mapped {
+    /// The places, and what is known there: mean, sd, and the probability that was asked for.
+    pub columns: Vec<(String, Cells)>,
+    picture: Picture,
+}
+
+impl Mapped {
+    /// What is mapped, in words.
+    pub fn title(&self) -> &str {
+        &self.picture.title
+    }
+
+    /// What a reader of it should know.
+    pub fn about(&self) -> &str {
+        &self.picture.about
+    }
+
+    /// The picture as files hold it.
+    ///
+    /// # Errors
+    /// Where nothing can be written for a while.
+    pub fn drawn(&self) -> Result<Drawn> {
+        runs::drawn(&self.picture)
+    }
+}
+
 fn map(options: &Options) -> Result<()> {
-    let posterior = Posterior::open(&options.dir, options.draws)?;
-    let resolved = &posterior.resolved;
-    let Some(process) = &resolved.parts.process else {
-        bail!(
-            "the model in {} has no Gaussian process: there is no surface to map",
-            options.dir.display()
-        );
+    let read = |path: &Option<PathBuf>| path.as_deref().map(Table::read).transpose();
+    let wanted = Wanted {
+        with_intercept: options.with_intercept,
+        response: options.response,
+        above: options.above,
+        cells: options.cells,
+        at: read(&options.at)?,
+        inside: read(&options.inside)?,
+        draws: options.draws,
     };
-    let [xs, ys] = process.places.coordinates.as_slice() else {
-        bail!(
-            "a map needs a process over two inputs; this one is over {} ({}): `towline predict` takes any places",
-            process.places.coordinates.len(),
-            resolved.input_names().join(", ")
-        );
+    let bar = progress();
+    let mapped = mapped(&options.dir, &wanted, &|done, of| {
+        bar.set_length(of as u64);
+        bar.set_position(done as u64);
+    })?;
+    bar.finish_and_clear();
+    let folder = options.out.as_ref().unwrap_or(&options.dir);
+    let written = runs::save_picture(&mapped.picture, folder, "map")?;
+    let mut out = io::stdout().lock();
+    for file in written {
+        writeln!(out, "Written: {}", file.display())?;
+    }
+    Ok(())
+}
+
+/// Maps the process of a fit. `tell` hears how many draws are done, and of how many.
+///
+/// # Errors
+/// Where the folder is no fit, or its model has no process over two inputs.
+pub fn mapped(dir: &Path, wanted: &Wanted, tell: &(dyn Fn(usize, usize) + Sync)) -> Result<Mapped> {
+    if wanted.with_intercept && wanted.response {
+        bail!("either the linear predictor or the mean response can be mapped");
+    }
+    let posterior = Posterior::open(dir, wanted.draws)?;
+    let resolved = &posterior.resolved;
+    let field = match &resolved.parts.process {
+        Some(_) => None,
+        None => resolved.field(&Table::read(&resolved.model.data.file)?)?,
+    };
+    let (xs, ys, inputs) = match (&resolved.parts.process, &field) {
+        (Some(process), _) => {
+            let [xs, ys] = process.places.coordinates.as_slice() else {
+                bail!(
+                    "a map needs a process over two inputs; this one is over {} ({}): `towline predict` takes any places",
+                    process.places.coordinates.len(),
+                    resolved.input_names().join(", ")
+                );
+            };
+            (xs, ys, resolved.input_names())
+        }
+        (None, Some(field)) => (&field.places[0], &field.places[1], field.names.to_vec()),
+        (None, None) => bail!(
+            "the model in {} has no Gaussian process, and no other component over two inputs: there is no surface to map",
+            dir.display()
+        ),
     };
     if resolved.parts.data.classes > 1 {
         bail!(
             "a surface for each class cannot be mapped yet: `towline predict` gives the probabilities at any places"
         );
     }
-    let grid = grid(options, resolved, xs, ys)?;
-    let whole = options.with_intercept || options.response;
+    let grid = grid(wanted, resolved, xs, ys)?;
+    let whole = wanted.with_intercept || wanted.response;
     let what = if whole { What::Surface } else { What::Centred };
-    let new = rows(resolved, &grid, whole);
-    let bar = progress(posterior.len());
+    let mut new = rows(resolved, &grid, whole);
+    if let Some(field) = &field {
+        new.places = Places::default();
+        new.components = resolved.field_rows(field, grid.cells())?;
+    }
+    let count = posterior.len();
     let surface = posterior
         .predictor
-        .surface(&new, what, &|done| bar.set_position(done as u64))?;
-    bar.finish_and_clear();
+        .surface(&new, what, &|done| tell(done, count))?;
     let one = surface.row(0).observation(0);
-    let panels = panels(options, &surface.cells, one);
-    let title = match (options.response, options.with_intercept) {
+    let (across, along) = grid.cells().iter().copied().unzip();
+    let mut columns = vec![
+        (inputs[0].clone(), Cells::Numbers(across)),
+        (inputs[1].clone(), Cells::Numbers(along)),
+    ];
+    let panels = panels(wanted, &surface.cells, one, &mut columns);
+    let title = match (wanted.response, wanted.with_intercept) {
         (true, _) => "mean response (exposure 1, covariates at their means)",
         (_, true) => "linear predictor (covariates at their means)",
+        _ if field.is_some() => "field, centred on the data's places",
         _ => "Gaussian process, centred on the data's places",
     };
-    let error = monte_carlo_error(options, &surface.cells)?;
-    let inputs = resolved.input_names();
+    let size = effective(dir, count)?;
+    let error = monte_carlo_error(&surface.cells, size, wanted.response.then_some(one));
     let globe = on_the_globe(resolved);
     let label = |k: usize, unit: &str| shorten(&inputs[k]) + if globe { unit } else { "" };
     let picture = Picture {
-        title: format!("{}: {title}", name_of(&options.dir)),
+        title: format!("{}: {title}", name_of(dir)),
         about: format!(
-            "{} draws: Monte Carlo error of the mean at most {:.1} % of its scale; dots are the data's {} places",
-            posterior.len(),
+            "{count} draws: Monte Carlo error of the mean at most {:.1} % of its scale; dots are the data's {} places",
             100.0 * error,
             xs.len()
         ),
@@ -130,23 +227,16 @@ fn map(options: &Options) -> Result<()> {
         places: xs.iter().copied().zip(ys.iter().copied()).collect(),
         panels,
     };
-    let folder = options.out.as_ref().unwrap_or(&options.dir);
-    let written = runs::save_picture(&picture, folder, "map")?;
-    let mut out = io::stdout().lock();
-    for file in written {
-        writeln!(out, "Written: {}", file.display())?;
-    }
-    Ok(())
+    Ok(Mapped { columns, picture })
 }
 
 /// Where the surface is wanted.
-fn grid(options: &Options, resolved: &Resolved, xs: &[f64], ys: &[f64]) -> Result<Grid> {
-    let corners = |path: &Path| -> Result<Vec<(f64, f64)>> {
-        let table = Table::read(path)?;
-        let inputs = resolved.places_of(&table).with_context(|| {
+fn grid(wanted: &Wanted, resolved: &Resolved, xs: &[f64], ys: &[f64]) -> Result<Grid> {
+    let corners = |table: &Table| -> Result<Vec<(f64, f64)>> {
+        let inputs = resolved.places_of(table).with_context(|| {
             format!(
                 "{} must have the columns of the process's inputs",
-                path.display()
+                table.name()
             )
         })?;
         let [x, y] = inputs.as_slice() else {
@@ -154,22 +244,16 @@ fn grid(options: &Options, resolved: &Resolved, xs: &[f64], ys: &[f64]) -> Resul
         };
         Ok(x.iter().copied().zip(y.iter().copied()).collect())
     };
-    let mut grid = match &options.at {
-        Some(path) => {
-            let places = corners(path)?;
-            if places.is_empty() {
-                bail!("{} has no rows", path.display());
-            }
-            Grid::of(places)
-        }
-        None => Grid::around(xs, ys, MARGIN, options.cells),
+    let mut grid = match &wanted.at {
+        Some(table) => Grid::of(corners(table)?),
+        None => Grid::around(xs, ys, MARGIN, wanted.cells),
     };
-    if let Some(path) = &options.inside {
-        let polygon = corners(path)?;
+    if let Some(table) = &wanted.inside {
+        let polygon = corners(table)?;
         if polygon.len() < 3 {
             bail!(
                 "{} has {} corners; a polygon has at least three",
-                path.display(),
+                table.name(),
                 polygon.len()
             );
         }
@@ -177,7 +261,7 @@ fn grid(options: &Options, resolved: &Resolved, xs: &[f64], ys: &[f64]) -> Resul
         if grid.cells().is_empty() {
             bail!(
                 "no cell lies inside the polygon of {}: are its columns in the right order?",
-                path.display()
+                table.name()
             );
         }
     }
@@ -190,7 +274,6 @@ fn grid(options: &Options, resolved: &Resolved, xs: &[f64], ys: &[f64]) -> Resul
 
 fn on_the_globe(resolved: &Resolved) -> bool {
     resolved
-        .model
         .gp
         .iter()
         .any(|gp| gp.distance != Distance::Euclidean)
@@ -223,80 +306,87 @@ fn rows(resolved: &Resolved, grid: &Grid, whole: bool) -> New {
     }
 }
 
-fn panels(options: &Options, cells: &[Mixture], one: Observation) -> Vec<Panel> {
-    let response = |eta: &Mixture| towline_models::RowPrediction {
+/// The maps, whose values also become columns.
+fn panels(
+    wanted: &Wanted,
+    cells: &[Mixture],
+    one: Observation,
+    columns: &mut Vec<(String, Cells)>,
+) -> Vec<Panel> {
+    let response = |eta: &Mixture| RowPrediction {
         eta: eta.clone(),
         parameters: vec![one.parameter],
         family: one.family,
         trials: 1.0,
     };
-    let summaries: Vec<(f64, f64)> = cells
-        .iter()
-        .map(|eta| {
-            if options.response {
-                let (mean, sd) = response(eta).expected_moments();
-                (mean, sd)
-            } else {
-                (eta.mean(), eta.sd())
-            }
-        })
-        .collect();
-    let means: Vec<f64> = summaries.iter().map(|s| s.0).collect();
+    let summaries = cells.iter().map(|eta| {
+        if wanted.response {
+            response(eta).expected_moments()
+        } else {
+            (eta.mean(), eta.sd())
+        }
+    });
+    let (means, sds): (Vec<f64>, Vec<f64>) = summaries.unzip();
+    columns.push(("mean".into(), Cells::Numbers(means.clone())));
+    columns.push(("sd".into(), Cells::Numbers(sds.clone())));
     let both_signs = means.iter().any(|m| *m < 0.0) && means.iter().any(|m| *m > 0.0);
-    let first = if !options.response && both_signs {
+    let first = if !wanted.response && both_signs {
         Panel::signed("mean", means)
     } else {
         Panel::new("mean", means)
     };
-    let second = match options.above {
-        None => Panel::new(
-            "standard deviation",
-            summaries.iter().map(|s| s.1).collect(),
-        ),
+    let second = match wanted.above {
+        None => Panel::new("standard deviation", sds),
         Some(value) => {
             // The link is monotone: above a response is above its predictor.
-            let at = if options.response {
+            let at = if wanted.response {
                 one.link(value)
             } else {
                 value
             };
-            let values = cells.iter().map(|eta| 1.0 - eta.cdf(at)).collect();
+            let values: Vec<f64> = cells.iter().map(|eta| 1.0 - eta.cdf(at)).collect();
+            columns.push(("probability_above".into(), Cells::Numbers(values.clone())));
             Panel::probability(&format!("probability above {value}"), values)
         }
     };
     vec![first, second]
 }
 
-/// The largest Monte Carlo error of a cell's mean, as a part of the range of means over the cells.
-fn monte_carlo_error(options: &Options, cells: &[Mixture]) -> Result<f64> {
-    let run = RunDir::open(&options.dir)?;
-    let mut size = cells[0].len() as f64;
-    for chains in run.columns()? {
+/// The least effective sample size of any parameter, and at most so many draws.
+fn effective(dir: &Path, draws: usize) -> Result<f64> {
+    let mut size = draws as f64;
+    for chains in RunDir::open(dir)?.columns()? {
         let chains: Vec<&[f64]> = chains.iter().map(Vec::as_slice).collect();
         let ess = diagnose::ess_mean(&chains);
         if ess.is_finite() {
             size = size.min(ess);
         }
     }
-    let range = |values: &dyn Fn(&Mixture) -> f64| {
-        let low = cells.iter().map(values).fold(f64::INFINITY, f64::min);
-        let high = cells.iter().map(values).fold(f64::NEG_INFINITY, f64::max);
-        high - low
-    };
-    // What is known in closed form given a draw has no such error: only the means' own spread has.
-    let spread = |eta: &Mixture| {
-        let mean = eta.mean();
-        eta.average(|m, _| (m - mean).powi(2)).sqrt()
-    };
-    let worst = cells.iter().map(spread).fold(0.0, f64::max) / size.max(1.0).sqrt();
-    let wide = range(&Mixture::mean);
-    Ok(if wide > 0.0 { worst / wide } else { 0.0 })
+    Ok(size)
+}
+
+/// The largest Monte Carlo error of a cell's mean, as a part of the range of means over the cells: of the predictor, or
+/// of a response.
+fn monte_carlo_error(cells: &[Mixture], size: f64, response: Option<Observation>) -> f64 {
+    let seen = |eta: f64| response.map_or(eta, |one| one.mean(eta));
+    let (mut low, mut high, mut worst) = (f64::INFINITY, f64::NEG_INFINITY, 0.0f64);
+    for eta in cells {
+        let mean = eta.average(|m, _| seen(m));
+        // What is known in closed form given a draw has no such error: only the means' own spread has.
+        let spread = eta.average(|m, _| (seen(m) - mean).powi(2)).sqrt();
+        (low, high, worst) = (low.min(mean), high.max(mean), worst.max(spread));
+    }
+    if high > low {
+        worst / size.max(1.0).sqrt() / (high - low)
+    } else {
+        0.0
+    }
 }
 
 /// A bar, where somebody looks.
-fn progress(draws: usize) -> ProgressBar {
+fn progress() -> ProgressBar {
     if io::stderr().is_terminal() {
-        ProgressBar::new(draws as u64).with_message("draws")
+        ProgressBar::new(1).with_message("draws")
     } else {
         ProgressBar::hidden()
     }

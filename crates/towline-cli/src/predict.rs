@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use towline_models::{New, Table, What};
+use towline_models::{Cells, JointDraw, Table, What};
 
 /// Flags of `towline predict`.
 #[derive(Debug, Args)]
@@ -62,90 +62,88 @@ pub fn run(options: &Options) -> Result<(), Failure> {
 /// Predictions at new rows.
 #[derive(Debug)]
 pub struct Predictions {
-    /// The new rows' own columns, then the predictor and the response, as CSV.
-    pub csv: String,
+    /// The predictor, the expected response and a new response, column by column.
+    pub columns: Vec<(String, Cells)>,
     /// What a reader should know.
     pub notes: Vec<String>,
     /// How good they are, where the response is known.
     pub scores: Option<String>,
-    /// How many rows there are.
-    pub rows: usize,
     /// From how many draws.
     pub draws: usize,
 }
 
-/// Predicts at the rows of a CSV file from at most so many draws of a fit; intervals hold with probability `level`.
+/// Predicts at the rows of a table from at most so many draws of a fit; intervals hold with probability `level`.
 ///
 /// # Errors
 /// Where the folder is no fit, or the rows do not have what its model needs.
-pub fn predictions(dir: &Path, at: &Path, level: f64, draws: usize) -> Result<Predictions> {
+pub fn predictions(dir: &Path, at: &Table, level: f64, draws: usize) -> Result<Predictions> {
     if !(level > 0.0 && level < 1.0) || draws == 0 {
         bail!("the level lies between 0 and 1, and the number of draws is at least 1");
     }
-    let (posterior, table, new, notes) = ready(dir, at, draws)?;
+    let posterior = Posterior::open(dir, draws)?;
     let resolved = &posterior.resolved;
+    let (new, notes) = resolved.rows(at)?;
     let surface = posterior.predictor.surface(&new, What::Row, &|_| {})?;
-    let scores = match resolved.response_of(&table)? {
+    let scores = match resolved.response_of(at)? {
         Some((values, _)) => {
             let scores = surface.score(&values)?;
-            Some(score::render(
-                resolved.parts.data.family,
-                &surface,
-                &scores,
-                &values,
-            ))
+            let family = resolved.parts.data.family;
+            Some(score::render(family, &surface, &scores, &values))
         }
         None => None,
     };
-    let mut csv = Vec::new();
-    output::write(&mut csv, &table, &surface, resolved, level)?;
     Ok(Predictions {
-        csv: String::from_utf8(csv)?,
+        columns: output::columns(&surface, resolved, level),
         notes,
         scores,
-        rows: new.rows,
         draws: posterior.len(),
     })
 }
 
-/// The draws, and the new rows coded as the fitted ones.
-fn ready(dir: &Path, at: &Path, draws: usize) -> Result<(Posterior, Table, New, Vec<String>)> {
-    let posterior = Posterior::open(dir, draws)?;
-    let table = Table::read(at)?;
-    let (new, notes) = posterior.resolved.rows(&table)?;
-    if new.rows == 0 {
-        bail!("{} has no rows", at.display());
-    }
-    Ok((posterior, table, new, notes))
+/// Joint draws at new rows.
+#[derive(Debug)]
+pub struct Joint {
+    /// The draws.
+    pub draws: Vec<JointDraw>,
+    /// The chain of each, and its number there.
+    pub places: Vec<(usize, usize)>,
+    /// The names of a response's classes; empty where it has none.
+    pub classes: Vec<String>,
 }
 
-/// Joint draws at the rows of a CSV file, as CSV: a line for each draw and row.
+/// Joint draws at the rows of a table, from at most so many draws of a fit.
 ///
 /// # Errors
 /// As [`predictions`], and where there are too many different places.
-pub fn joint(dir: &Path, at: &Path, draws: usize) -> Result<String> {
-    let (posterior, _, new, _) = ready(dir, at, draws)?;
-    let joint = posterior.predictor.joint(&new, 1)?;
-    let mut csv = Vec::new();
-    let classes = posterior.resolved.classes();
-    output::write_joint(&mut csv, &joint, &posterior.places, new.rows, classes)?;
-    Ok(String::from_utf8(csv)?)
+pub fn joint(dir: &Path, at: &Table, draws: usize) -> Result<Joint> {
+    let posterior = Posterior::open(dir, draws)?;
+    let (new, _) = posterior.resolved.rows(at)?;
+    Ok(Joint {
+        draws: posterior.predictor.joint(&new, 1)?,
+        places: posterior.places,
+        classes: posterior.resolved.classes().to_vec(),
+    })
 }
 
 fn predict(options: &Options) -> Result<()> {
-    let all = predictions(&options.dir, &options.at, options.level, options.draws)?;
+    let table = Table::read(&options.at)?;
+    let all = predictions(&options.dir, &table, options.level, options.draws)?;
+    let mut csv = Vec::new();
+    output::write(&mut csv, &table, &all.columns)?;
     let mut stderr = io::stderr();
     for note in all.notes {
         let _ = writeln!(stderr, "note: {note}");
     }
     if let Some(path) = &options.draws_to {
-        let csv = joint(&options.dir, &options.at, options.draws)?;
-        runs::write_beside(path, csv.as_bytes())?;
+        let joint = joint(&options.dir, &table, options.draws)?;
+        let mut csv = Vec::new();
+        output::write_joint(&mut csv, &joint, table.rows())?;
+        runs::write_beside(path, &csv)?;
         let _ = writeln!(stderr, "Written: {} (joint draws)", path.display());
     }
     match &options.out {
         Some(path) => {
-            runs::write_beside(path, all.csv.as_bytes())?;
+            runs::write_beside(path, &csv)?;
             let mut out = io::stdout().lock();
             if let Some(scores) = all.scores {
                 writeln!(out, "{scores}\n")?;
@@ -154,12 +152,12 @@ fn predict(options: &Options) -> Result<()> {
                 out,
                 "Written: {} ({} rows, from {} draws)",
                 path.display(),
-                all.rows,
+                table.rows(),
                 all.draws
             )?;
         }
         None => {
-            io::stdout().lock().write_all(all.csv.as_bytes())?;
+            io::stdout().lock().write_all(&csv)?;
             if let Some(scores) = all.scores {
                 let _ = writeln!(stderr, "\n{scores}");
             }

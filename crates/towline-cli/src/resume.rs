@@ -21,9 +21,17 @@ pub struct Options {
     #[arg(long, value_name = "N")]
     pub draws: Option<u64>,
 
+    /// Of a run with --error: another standard error to stop at, in posterior standard deviations
+    #[arg(long, value_name = "E")]
+    pub error: Option<f64>,
+
     /// Threads to use [default: one for each core]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
+
+    /// Of a run with --error: slow points that are weighed at a time [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub workers: Option<usize>,
 
     /// Stop after so long: 90, 30s, 10m, 1h30m
     #[arg(long, value_name = "T", value_parser = duration)]
@@ -96,7 +104,7 @@ pub fn run(options: &Options, ranks: &mut Ranks) -> Result<(), Failure> {
     let refused = options.refused();
     if !refused.is_empty() {
         return Err(Failure::Options(anyhow!(
-            "a run keeps the settings it was begun with, so {} cannot be given here; --draws, --threads, --time-limit, --checkpoint-every and --quiet can",
+            "a run keeps the settings it was begun with, so {} cannot be given here; --draws, --error, --threads, --workers, --time-limit, --checkpoint-every and --quiet can",
             refused.join(" and ")
         )));
     }
@@ -107,6 +115,8 @@ pub fn run(options: &Options, ranks: &mut Ranks) -> Result<(), Failure> {
     let changes = Changes {
         draws: options.draws,
         threads: options.threads,
+        workers: options.workers,
+        error: options.error,
         time_limit: options.time_limit,
         checkpoint_every: options.checkpoint_every,
         strict: options.strict,

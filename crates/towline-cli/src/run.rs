@@ -28,6 +28,7 @@ Examples:
   towline run neal1                                   four chains of 2000 draws in ./neal1
   towline run neal2 --out two --chains 8 --draws 10000
   towline run neal1 --rhat 1.01 --ess 1000            until there is enough
+  towline run neal1 --error 0.03                      means of slow parameters to 3 % of their spread, by weights
   towline run list                                    what examples there are";
 
 impl Options {

@@ -53,6 +53,25 @@ pub fn save_picture(scene: &impl Scene, folder: &Path, name: &str) -> Result<Vec
     Ok(written)
 }
 
+/// A picture as its files hold it.
+#[derive(Debug, Clone)]
+pub struct Drawn {
+    /// For pages.
+    pub svg: String,
+    /// For everything else.
+    pub png: Vec<u8>,
+}
+
+/// Draws a picture for somebody who wants no files.
+pub fn drawn(scene: &impl Scene) -> Result<Drawn> {
+    let folder = tempfile::tempdir()?;
+    canvas::save(scene, folder.path(), "picture")?;
+    Ok(Drawn {
+        svg: std::fs::read_to_string(folder.path().join("picture.svg"))?,
+        png: std::fs::read(folder.path().join("picture.png"))?,
+    })
+}
+
 /// Temporary files are their owner's alone; results are as readable as any other new file.
 pub fn readable(path: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
@@ -166,7 +185,7 @@ pub mod made_up {
         let manifest = Manifest {
             format: FORMAT.to_owned(),
             version: VERSION,
-            towline: "0.1.0".to_owned(),
+            towline: env!("CARGO_PKG_VERSION").to_owned(),
             model: serde_json::json!({"kind": "builtin", "name": "made up </script><b>"}),
             seed: 1,
             chains: 2,

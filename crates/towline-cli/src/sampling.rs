@@ -52,6 +52,10 @@ pub struct Changes {
     pub draws: Option<u64>,
     /// Threads.
     pub threads: Option<usize>,
+    /// Slow points that are weighed at a time.
+    pub workers: Option<usize>,
+    /// The standard error to stop at.
+    pub error: Option<f64>,
     /// How long to run.
     pub time_limit: Option<Duration>,
     /// The time between two checkpoints.
@@ -80,15 +84,13 @@ impl<M: Model + Send + Sync + 'static> Sample for Sampled<M> {
         see: &mut dyn FnMut(&Progress),
     ) -> Result<Ended, towline::Error> {
         // What is not part of a run, so that whoever joins one has to be told.
-        let (threads, limit, every) = (
-            settings.threads,
-            settings.time_limit,
-            settings.checkpoint_every,
-        );
+        let (threads, workers) = (settings.threads, settings.workers);
+        let (limit, every) = (settings.time_limit, settings.checkpoint_every);
         let model = &self.0;
         let make = || Run::create(folder, Arc::clone(model), description, settings);
         Run::among(ranks, model, make)?
             .threads(threads)
+            .workers(workers)
             .time_limit(limit)
             .checkpoint_every(every)
             .go_among(ranks, stop, see)
@@ -104,7 +106,7 @@ impl<M: Model + Send + Sync + 'static> Sample for Sampled<M> {
     ) -> Result<Ended, towline::Error> {
         let model = &self.0;
         let make = || {
-            let run = Run::open(folder, Arc::clone(model))?;
+            let run = Run::open(folder, Arc::clone(model))?.error(changes.error)?;
             match changes.draws {
                 Some(draws) => run.draws(draws),
                 None => Ok(run),
@@ -112,6 +114,7 @@ impl<M: Model + Send + Sync + 'static> Sample for Sampled<M> {
         };
         Run::among(ranks, model, make)?
             .threads(changes.threads)
+            .workers(changes.workers)
             .time_limit(changes.time_limit)
             .checkpoint_every(changes.checkpoint_every)
             .strict(changes.strict)
@@ -156,7 +159,7 @@ pub fn resume(
 }
 
 /// A flag that Ctrl-C (or a queue's request to end) sets; the second one ends the process.
-fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>, Failure> {
+pub(crate) fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     ctrlc::set_handler(move || {
@@ -180,6 +183,7 @@ fn conclude(
         let keeps = matches!(
             error,
             towline::Error::Chain { .. }
+                | towline::Error::Points { .. }
                 | towline::Error::TooLong { .. }
                 | towline::Error::Elsewhere { .. }
         ) && folder.join("manifest.json").exists();
@@ -223,12 +227,13 @@ fn tell(ended: Ended, folder: &Path) -> Result<()> {
     let run = RunDir::open(folder)?;
     let why = match ended {
         Ended::Finished => "finished",
-        Ended::TargetReached => "finished: R-hat and effective sample sizes are as asked for",
+        Ended::TargetReached => "finished: it is as good as was asked for",
         Ended::TimeLimit => "the time is up",
         Ended::Stopped => "stopped",
     };
     let name = folder.display();
     let (chains, draws, asked) = (run.chains(), run.common_rows(), run.manifest().draws);
+    let weighed = run.estimates()?.filter(|found| !found.chains_instead);
     let failures: u64 = run
         .checkpoints()?
         .iter()
@@ -238,12 +243,19 @@ fn tell(ended: Ended, folder: &Path) -> Result<()> {
     let mut out = io::stdout().lock();
     let plural =
         |count: u64, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
-    writeln!(
-        out,
-        "{why}: {} of {} in {name}",
-        plural(chains as u64, "chain"),
-        plural(draws as u64, "draw")
-    )?;
+    match &weighed {
+        Some(found) => writeln!(
+            out,
+            "{why}: {} weighed in {name}",
+            plural(found.estimates.points as u64, "slow point")
+        )?,
+        None => writeln!(
+            out,
+            "{why}: {} of {} in {name}",
+            plural(chains as u64, "chain"),
+            plural(draws as u64, "draw")
+        )?,
+    }
     if failures > 0 {
         writeln!(
             out,
@@ -251,13 +263,21 @@ fn tell(ended: Ended, folder: &Path) -> Result<()> {
             plural(failures, "evaluation")
         )?;
     }
-    if ended != Ended::Stopped && draws > 0 && chains * draws <= MOST_SUMMARISED {
+    let shown = (draws > 0 || weighed.is_some()) && chains * draws <= MOST_SUMMARISED;
+    if ended != Ended::Stopped && shown {
         let (_, summary) = crate::summary::of(folder, &[])?;
         writeln!(out, "\n{summary}\n")?;
     }
     writeln!(out, "next:")?;
     if matches!(ended, Ended::TimeLimit | Ended::Stopped) {
         writeln!(out, "  towline resume {name}")?;
+    } else if let Some(found) = &weighed {
+        writeln!(
+            out,
+            "  towline resume {name} --error {}",
+            0.5 * found.error_asked
+        )?;
+        writeln!(out, "  towline evidence {name}")?;
     } else {
         writeln!(out, "  towline resume {name} --draws {}", 2 * asked)?;
     }

@@ -74,8 +74,18 @@ fn at_level(
     let run = runs::open(dir)?;
     let names = runs::choose(&run, params)?;
     let summary = RunSummary::of(&run, names.as_deref())?;
-    let quantiles = quantiles(&run, &summary, level)?;
-    let table = table::render(&summary, &quantiles, level, colour);
+    let alone = summary.run.draws == 0 && summary.parameters.iter().any(|p| p.estimate.is_some());
+    let table = if alone {
+        if level != LEVEL {
+            bail!(
+                "of estimates by weights the table has the quantiles of 5 and 95 %; for others, export the weighted draws"
+            );
+        }
+        table::estimates(&summary)
+    } else {
+        let quantiles = quantiles(&run, &summary, level)?;
+        table::render(&summary, &quantiles, level, colour)
+    };
     let mut text = format!("{table}\n\n{}", wrap(&cost(&summary)));
     let hidden = run.manifest().latents.len();
     if names.is_none() && hidden > 0 {
@@ -139,6 +149,28 @@ pub fn store(folder: &Path) -> Result<()> {
 
 fn cost(summary: &RunSummary) -> String {
     let run = &summary.run;
+    let worth =
+        |p: &towline::report::ParameterSummary| p.estimate.as_ref().map(|e| e.equivalent_draws);
+    let least = summary
+        .parameters
+        .iter()
+        .filter_map(worth)
+        .fold(f64::NAN, f64::min);
+    if run.draws == 0 && least.is_finite() {
+        let mut text = format!(
+            "{} slow and {} fast evaluations (of which learning {} and {}); the least estimate is worth {} independent draws, {} per slow evaluation",
+            count(run.slow_evals),
+            count(run.fast_evals),
+            count(run.warmup_slow_evals),
+            count(run.warmup_fast_evals),
+            whole(least),
+            short(least / run.slow_evals as f64)
+        );
+        if let Some(seconds) = run.seconds {
+            text += &format!(", in {}", duration(seconds));
+        }
+        return text;
+    }
     let ess = summary.least_ess();
     let mut lines = vec![format!(
         "{} chains of {} draws; {} slow and {} fast evaluations (of which warm-up {} and {})",

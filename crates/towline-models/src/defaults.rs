@@ -102,6 +102,58 @@ pub(crate) fn deviation_of(column: &[f64], indicator: bool, unit: Unit) -> Reaso
     (prior, why.into())
 }
 
+/// Of the standard deviation of a component with a typical variance of one: it penalises complexity (Simpson et al. 2017).
+pub(crate) fn component(unit: Unit) -> Reasoned {
+    let prior = Prior::PcSd {
+        u: short(unit.unit * EFFECT),
+        alpha: TAIL,
+    };
+    (
+        prior,
+        "penalising complexity: above 2.5 on the link's scale with probability 0.01".into(),
+    )
+}
+
+/// Of the standard deviation with which a seasonal pattern changes from step to step.
+pub(crate) fn change(unit: Unit) -> Reasoned {
+    let prior = Prior::PcSd {
+        u: short(0.5 * unit.unit),
+        alpha: TAIL,
+    };
+    (
+        prior,
+        "penalising complexity: above 0.5 for each step with probability 0.01".into(),
+    )
+}
+
+/// Of the correlation of neighbours in time.
+pub(crate) fn correlation() -> Reasoned {
+    let (lower, upper) = (-1.0, 1.0);
+    (Prior::Uniform { lower, upper }, "all correlations".into())
+}
+
+/// Of a share.
+pub(crate) fn share() -> Reasoned {
+    let (lower, upper) = (0.0, 1.0);
+    (Prior::Uniform { lower, upper }, "all shares".into())
+}
+
+/// Of the share of what neighbours have in common.
+pub(crate) fn mixing() -> Reasoned {
+    let prior = Prior::Beta { a: 0.5, b: 0.5 };
+    (prior, "mostly either: as its authors have it".into())
+}
+
+/// Of a field's range, in the plane (Fuglstad et al. 2019).
+pub(crate) fn range(short_one: f64) -> Reasoned {
+    let u = short(short_one);
+    let prior = Prior::PcRange { u, alpha: 0.05 };
+    (
+        prior,
+        "penalising complexity: below a twentieth of the extent with probability 0.05".into(),
+    )
+}
+
 pub(crate) fn nugget(unit: Unit) -> Reasoned {
     let prior = Prior::HalfNormal {
         scale: short(unit.unit),

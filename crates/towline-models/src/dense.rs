@@ -96,6 +96,25 @@ impl Dense {
         }
     }
 
+    /// A process beside other components, which have the fixed effects and the steps.
+    pub fn beside_others(process: &Process, rows: usize, register: &mut Register) -> Self {
+        let fixed = Scaled::new(&crate::fixed::Fixed::default(), rows);
+        Self {
+            node: process.covariance.number(register, &process.places),
+            places: process.places.clone(),
+            place_of: process.place_of.clone(),
+            jitter: process.jitter,
+            fixed,
+            classes: 1,
+            prior: None,
+        }
+    }
+
+    /// The place of an observation.
+    pub fn place(&self, row: usize) -> usize {
+        self.place_of.as_ref().map_or(row, |place_of| place_of[row])
+    }
+
     /// The number of y of one class.
     pub fn block(&self) -> usize {
         self.fixed.width + self.places.len
@@ -167,7 +186,7 @@ impl Dense {
     }
 
     /// From observations to places: sums.
-    fn collect(&self, g: &[f64], out: &mut [f64]) {
+    pub fn collect(&self, g: &[f64], out: &mut [f64]) {
         match &self.place_of {
             None => out.copy_from_slice(g),
             Some(place_of) => {
@@ -342,41 +361,54 @@ impl System for DenseSystem<'_> {
 impl DenseSystem<'_> {
     /// Lᵀ W L into the block of `h` that begins at this row and column; whole where that is off the diagonal.
     fn square(&self, w: &[f64], scaled: &mut [f64], h: &mut [f64], row: usize, column: usize) {
-        let n = self.dense.places.len;
-        if n == 0 {
-            return;
+        weighted_square(&self.at.root, w, scaled, h, self.dim(), row, column);
+    }
+}
+
+/// Lᵀ W L into the block of `h`, of `dim` rows, that begins at this row and column; whole where that is off the diagonal.
+/// `scaled` is working space of the size of L.
+pub(crate) fn weighted_square(
+    root: &Triangle,
+    w: &[f64],
+    scaled: &mut [f64],
+    h: &mut [f64],
+    dim: usize,
+    row: usize,
+    column: usize,
+) {
+    let n = root.dim();
+    if n == 0 {
+        return;
+    }
+    let root = root.as_mat();
+    for j in 0..n {
+        let source = root
+            .col(j)
+            .try_as_col_major()
+            .expect("stored by columns")
+            .as_slice();
+        for i in j..n {
+            scaled[j * n + i] = source[i] * w[i];
         }
-        let dim = self.dim();
-        let root = self.at.root.as_mat();
+    }
+    let scaled = MatRef::from_column_major_slice(scaled, n, n);
+    let whole = MatMut::from_column_major_slice_mut(h, dim, dim);
+    let mut block = whole.submatrix_mut(row, column, n, n);
+    matmul(
+        block.as_mut(),
+        BlockStructure::TriangularLower,
+        Accum::Replace,
+        root.transpose(),
+        BlockStructure::TriangularUpper,
+        scaled,
+        BlockStructure::TriangularLower,
+        1.0,
+        Par::Seq,
+    );
+    if row != column {
         for j in 0..n {
-            let source = root
-                .col(j)
-                .try_as_col_major()
-                .expect("stored by columns")
-                .as_slice();
-            for i in j..n {
-                scaled[j * n + i] = source[i] * w[i];
-            }
-        }
-        let scaled = MatRef::from_column_major_slice(scaled, n, n);
-        let whole = MatMut::from_column_major_slice_mut(h, dim, dim);
-        let mut block = whole.submatrix_mut(row, column, n, n);
-        matmul(
-            block.as_mut(),
-            BlockStructure::TriangularLower,
-            Accum::Replace,
-            root.transpose(),
-            BlockStructure::TriangularUpper,
-            scaled,
-            BlockStructure::TriangularLower,
-            1.0,
-            Par::Seq,
-        );
-        if row != column {
-            for j in 0..n {
-                for i in 0..j {
-                    block[(i, j)] = block[(j, i)];
-                }
+            for i in 0..j {
+                block[(i, j)] = block[(j, i)];
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// Why a model could not be made of a file, a formula and data.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A file cannot be read.
@@ -200,6 +200,13 @@ pub enum Error {
         /// The checksum now.
         now: String,
     },
+}
+
+/// The same words as for people: it is what `fn main() -> Result<(), Error>` and `unwrap` print.
+impl std::fmt::Debug for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 impl Error {

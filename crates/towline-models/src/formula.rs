@@ -21,13 +21,14 @@ mod spline;
 mod terms;
 mod variable;
 
+pub(crate) use arguments::{Bound, bind, constant};
 pub(crate) use compile::functions;
 pub(crate) use contrast::CONTRASTS;
 pub(crate) use expression::{Context, Expression, deviation, mean, names};
 pub(crate) use factor::{FACTORS, Factor};
 pub(crate) use matrix::{INTERCEPT, Matrix};
-pub(crate) use parser::{Kind, Node, Operator, parse};
-pub(crate) use terms::{Formula, Grouping, Response};
+pub(crate) use parser::{Argument, Kind, Node, Operator, parse};
+pub(crate) use terms::{Formula, Grouping, Response, Term};
 pub(crate) use variable::BASES;
 
 pub use span::SyntaxError;

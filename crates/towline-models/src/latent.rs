@@ -6,6 +6,7 @@ mod report;
 
 pub use build::{Builder, Data};
 
+use crate::additive::{Additive, AdditiveAt, AdditiveSystem};
 use crate::dense::{Dense, DenseAt, DenseSystem};
 use crate::family::{Family, Likelihood, Settled};
 use crate::fixed::Fixed;
@@ -59,6 +60,7 @@ pub(crate) struct Labels {
 pub(crate) enum Latent {
     Dense(Dense),
     Sparse(Sparse),
+    Additive(Box<Additive>),
 }
 
 /// What the slow computation leaves behind.
@@ -90,6 +92,7 @@ impl Cache {
 pub(crate) enum At {
     Dense(DenseAt),
     Sparse(SparseAt),
+    Additive(Box<AdditiveAt>),
 }
 
 /// Runs `$body` with the system at this x, whichever it is.
@@ -102,6 +105,10 @@ macro_rules! with_system {
             }
             (Latent::Sparse(sparse), At::Sparse(at)) => {
                 let $system = SparseSystem { sparse, at };
+                $body
+            }
+            (Latent::Additive(additive), At::Additive(at)) => {
+                let $system = AdditiveSystem { additive, at };
                 $body
             }
             _ => unreachable!("a cache belongs to the model that made it"),
@@ -120,6 +127,7 @@ impl LatentGaussian {
         match &self.latent {
             Latent::Dense(dense) => dense.block() * dense.classes,
             Latent::Sparse(sparse) => sparse.border() + sparse.effects,
+            Latent::Additive(additive) => additive.dim(),
         }
     }
 
@@ -159,6 +167,7 @@ impl LatentGaussian {
                 let sizes = sparse.terms.iter().map(|t| t.groups * t.width);
                 sizes.max().unwrap_or(0)
             }
+            Latent::Additive(additive) => additive.spare(),
         }
     }
 
@@ -235,6 +244,9 @@ impl Target for LatentGaussian {
         let at = match &self.latent {
             Latent::Dense(dense) => dense.prepare(&values).map(At::Dense),
             Latent::Sparse(sparse) => Some(At::Sparse(sparse.prepare(&values))),
+            Latent::Additive(additive) => additive
+                .prepare(&values)
+                .map(|at| At::Additive(Box::new(at))),
         };
         if at.is_none() {
             self.unfactorised.fetch_add(1, Ordering::Relaxed);

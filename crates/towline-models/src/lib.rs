@@ -5,7 +5,9 @@
 
 #![deny(missing_docs)]
 
+mod additive;
 mod check;
+mod component;
 mod covariance;
 mod defaults;
 mod dense;
@@ -16,6 +18,7 @@ mod family;
 mod fixed;
 mod formula;
 mod latent;
+pub mod neal;
 mod nearest;
 mod newton;
 mod parameter;
@@ -32,6 +35,7 @@ mod vector;
 mod words;
 
 pub use check::{Loo, Waic, difference, good_k, loo, waic};
+pub use component::{Component, ComponentRows};
 pub use covariance::{Covariance, Places, Shape};
 pub use dense::{DEFAULT_JITTER, Process};
 pub use distance::{Distance, EARTH_RADIUS, great_circle};
@@ -45,8 +49,8 @@ pub use predict::{
     Coverage, Interval, JointDraw, Mixture, New, Predicted, Predictor, RowPrediction, Scores,
     Surface, What,
 };
-pub use resolve::{Chosen, ModelParts, Resolved};
+pub use resolve::{Chosen, Field, ModelParts, Resolved};
 pub use sparse::Grouping;
 pub use spec::{DataSpec, FamilyKind, GpSpec, Link, MissingRule, ModelFile, PriorTexts};
-pub use table::Table;
+pub use table::{Cells, Table};
 pub use words::{Words, known_words};

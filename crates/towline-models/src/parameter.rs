@@ -1,5 +1,6 @@
 //! Slow parameters: a name, a prior on the user's scale, and the scale on which the chain moves.
 
+use std::sync::Arc;
 use towline::{Prior, Rng};
 
 /// How often a prior is drawn from until a draw is where its parameter can lie.
@@ -107,7 +108,7 @@ impl Scale {
 }
 
 /// One of the numbered slow variables.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Slow {
     pub name: String,
     pub kind: Kind,
@@ -115,9 +116,20 @@ pub(crate) struct Slow {
     pub upper: f64,
 }
 
+/// A prior that depends on data, and so has no name in the engine's list.
+pub(crate) trait OwnPrior: std::fmt::Debug + Send + Sync {
+    /// The log density.
+    fn log_density(&self, value: f64) -> f64;
+
+    /// A draw.
+    fn draw(&self, rng: &mut Rng) -> f64;
+}
+
 /// What a slow variable is.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Kind {
+    /// A parameter on its scale, with a prior of its own and what that is called.
+    Own(Arc<dyn OwnPrior>, Scale, String),
     /// A parameter on its scale.
     Scaled(Prior, Scale),
     /// A partial correlation z = tanh x, with density in proportion to (1 − z²)^(power − 1): the vine form of the LKJ
@@ -128,18 +140,19 @@ pub(crate) enum Kind {
 impl Slow {
     /// The value at x.
     pub fn value(&self, x: f64) -> f64 {
-        match self.kind {
-            Kind::Scaled(_, scale) => scale.value(x),
+        match &self.kind {
+            Kind::Scaled(_, scale) | Kind::Own(_, scale, _) => scale.value(x),
             Kind::Partial { .. } => x.tanh(),
         }
     }
 
     /// The log density of x.
     pub fn log_prior(&self, x: f64) -> f64 {
-        match self.kind {
+        match &self.kind {
             Kind::Scaled(prior, scale) => prior.log_density(scale.value(x)) + scale.log_slope(x),
+            Kind::Own(prior, scale, _) => prior.log_density(scale.value(x)) + scale.log_slope(x),
             // 1 − tanh² = sech², whose logarithm is −2 ln cosh; twice: once the density, once the Jacobian.
-            Kind::Partial { power } => {
+            &Kind::Partial { power } => {
                 let ln_cosh = x.abs() + (-2.0 * x.abs()).exp().ln_1p() - std::f64::consts::LN_2;
                 let ln_beta = 2.0 * libm::lgamma(power) - libm::lgamma(2.0 * power);
                 -2.0 * power * ln_cosh - ln_beta - (2.0 * power - 1.0) * std::f64::consts::LN_2
@@ -149,7 +162,8 @@ impl Slow {
 
     /// A draw of x from the prior.
     pub fn draw(&self, rng: &mut Rng) -> f64 {
-        match self.kind {
+        match &self.kind {
+            Kind::Own(prior, scale, _) => scale.x(prior.draw(rng)),
             Kind::Scaled(prior, scale) => {
                 let mut inside = (0..TRIES).filter_map(|_| {
                     let value = prior.draw(rng);
@@ -158,7 +172,7 @@ impl Slow {
                 // A prior without mass there has no draw; whoever uses it is told that nothing has positive density.
                 inside.next().unwrap_or(f64::NAN)
             }
-            Kind::Partial { power } => {
+            &Kind::Partial { power } => {
                 let (a, b) = (
                     crate::family::gamma(power, rng),
                     crate::family::gamma(power, rng),
@@ -193,6 +207,17 @@ impl Register {
             kind: Kind::Scaled(parameter.prior, Scale::of(lower, upper)),
             lower,
             upper,
+        });
+        Source::Slow(self.slow.len() - 1)
+    }
+
+    /// Numbers a parameter between zero and one with a prior of its own, called so.
+    pub fn add_own(&mut self, name: &str, prior: Arc<dyn OwnPrior>, called: &str) -> Source {
+        self.slow.push(Slow {
+            name: name.into(),
+            kind: Kind::Own(prior, Scale::Between(0.0, 1.0), called.into()),
+            lower: 0.0,
+            upper: 1.0,
         });
         Source::Slow(self.slow.len() - 1)
     }

@@ -1,5 +1,6 @@
 //! Prediction from a draw: the linear predictor at new rows, for known and for new places and groups.
 
+mod components;
 mod joint;
 mod mixture;
 mod parallel;
@@ -16,6 +17,7 @@ pub(crate) use response::ln_sum;
 pub use response::{Interval, RowPrediction};
 pub use score::{Coverage, Scores};
 
+use crate::component::ComponentRows;
 use crate::covariance::{Column, Places};
 use crate::dense::{Dense, DenseAt};
 use crate::error::Error;
@@ -42,6 +44,8 @@ pub struct New {
     pub newcomers: Vec<Vec<usize>>,
     /// Grouping by grouping, effect by effect: what it multiplies.
     pub columns: Vec<Vec<Vec<f64>>>,
+    /// Component by component: where each row lies; empty where none is to be counted.
+    pub components: Vec<ComponentRows>,
 }
 
 /// What is predicted of a Gaussian process.
@@ -105,6 +109,9 @@ impl LatentGaussian {
                 (Latent::Sparse(sparse), At::Sparse(at)) => {
                     sparse.predict(at, &y[sparse.border()..], class, new, mean, variance);
                 }
+                (Latent::Additive(additive), At::Additive(at)) => {
+                    additive.predict(at, &cache.values, y, new, what, mean, variance);
+                }
                 _ => unreachable!("a cache belongs to the model that made it"),
             }
         }
@@ -118,7 +125,7 @@ impl LatentGaussian {
         }
         let from = match &self.latent {
             Latent::Dense(dense) => class * dense.block(),
-            Latent::Sparse(_) => class * self.fixed.len(),
+            _ => class * self.fixed.len(),
         };
         for (k, column) in new.fixed.iter().enumerate() {
             let beta = self.fixed.means[k] + self.fixed.sds[k] * y[from + k];
@@ -156,6 +163,7 @@ impl LatentGaussian {
             }
         }
         match &self.latent {
+            Latent::Additive(additive) => additive.check(new)?,
             Latent::Dense(dense) => {
                 if new.places.coordinates.len() != dense.places.coordinates.len() {
                     return Err(Error::model(
@@ -200,7 +208,7 @@ impl LatentGaussian {
 impl Dense {
     /// With f = L u and k the covariances with the data's places, the mean is kᵀK⁻¹f = (L⁻¹k)ᵀu.
     #[allow(clippy::too_many_arguments)]
-    fn predict(
+    pub(crate) fn predict(
         &self,
         at: &DenseAt,
         values: &[f64],

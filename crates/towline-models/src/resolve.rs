@@ -1,5 +1,6 @@
 //! From a model file and its data to the parts of a model: numbers, names and priors, everything checked.
 
+mod components;
 mod design;
 mod effects;
 mod parts;
@@ -12,6 +13,7 @@ mod tests;
 
 pub use parts::{Chosen, ModelParts};
 
+use crate::component::ComponentRows;
 use crate::defaults::{self, Unit};
 use crate::error::Error;
 use crate::formula::{Context, Expression, Formula, Matrix, names, parse};
@@ -19,16 +21,18 @@ use crate::latent::Data;
 use crate::nearest::plural;
 use crate::predict::New;
 use crate::rank::aliased;
-use crate::spec::{FamilyKind, MissingRule, ModelFile};
+use crate::spec::{FamilyKind, GpSpec, MissingRule, ModelFile};
 use crate::table::{Table, list};
 use design::Design;
-use prior::{Chooser, Natural};
+pub(crate) use prior::{Chooser, Natural};
 
 /// A model ready to be built, and what was settled on the way.
 #[derive(Debug, Clone)]
 pub struct Resolved {
     /// The model file it was made of.
     pub model: ModelFile,
+    /// The Gaussian processes, those of the formula included.
+    pub gp: Vec<GpSpec>,
     /// The parts.
     pub parts: ModelParts,
     /// The prior of every parameter, and why.
@@ -56,14 +60,17 @@ impl Resolved {
     /// # Errors
     /// Whatever is wrong with the data or the model.
     pub fn new(model: &ModelFile, table: &Table) -> Result<Self, Error> {
-        let formula = formula(model, table)?;
+        let mut formula = formula(model, table)?;
+        let given = model;
+        let model = &components::with_processes(model, &formula)?;
         let mut notes = Vec::new();
         if let Some(columns) = &formula.dot {
             notes.push(format!("`.` stands for {}", columns.join(" + ")));
         }
         let table = &complete(model, &formula, table, &mut notes)?;
+        let text = formula.text.clone();
         let context = Context {
-            text: &formula.text,
+            text: &text,
             table,
             standardise: &model.data.standardise,
             levels: &model.data.levels,
@@ -77,6 +84,7 @@ impl Resolved {
             table.text(column)?;
         }
 
+        components::left_open(&mut formula, context)?;
         let response = response::Design::compile(model, &formula, context)?;
         let observed = response.observe(table, &mut notes)?;
         let exposure = exposure(model, context)?;
@@ -92,13 +100,14 @@ impl Resolved {
         drop_aliased(&mut fixed, table, &mut notes)?;
         let groups = effects::compile(&formula.groups, context, &mut notes)?;
         let inputs = process::compile_inputs(model, context)?;
-        let design = Design {
+        let mut design = Design {
             response,
             exposure,
             offsets,
             fixed,
             groups,
             inputs,
+            components: Vec::new(),
         };
 
         let columns = design.fixed.values(table)?;
@@ -112,13 +121,14 @@ impl Resolved {
         let groupings = effects::groupings(&design.groups, table, unit, &mut chooser)?;
         let process =
             process::resolve(model, &design.inputs, table, unit, &mut chooser, &mut notes)?;
-        if process.is_some() && !groupings.is_empty() {
-            return Err(Error::setting(
-                "formula",
-                "a Gaussian process and random effects cannot be had together yet: give the groups as factors, `+ group`, \
-                 or leave one of the two out",
-            ));
-        }
+        design.components =
+            components::compile(given, &formula, context, unit, &mut chooser, &mut notes)?;
+        components::note_twins(&design, &formula, &mut notes);
+        let others = design
+            .components
+            .iter()
+            .map(|component| component.component(table))
+            .collect::<Result<Vec<_>, _>>()?;
         let parameter = match model.family {
             FamilyKind::NegativeBinomial => {
                 Some(chooser.value("size", &[], defaults::size(), Natural::Positive)?)
@@ -145,13 +155,15 @@ impl Resolved {
                 fixed,
                 groupings,
                 process,
+                components: others,
                 parameter,
             },
             chosen,
             notes,
             references: design.references(),
             checksum: table.checksum().into(),
-            model: model.clone(),
+            model: given.clone(),
+            gp: model.gp.clone(),
             design,
         })
     }
@@ -195,6 +207,42 @@ impl Resolved {
         inputs.map(|input| input.values(table)).collect()
     }
 
+    /// The first component over two inputs, which has a surface: its inputs' names, and the places of the fitted rows.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the table.
+    pub fn field(&self, table: &Table) -> Result<Option<Field>, Error> {
+        let components = self.design.components.iter().enumerate();
+        for (component, entered) in components {
+            if let Some((names, places)) = entered.plane(table)? {
+                return Ok(Some(Field {
+                    component,
+                    names,
+                    places,
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where cells of a field's surface lie; other components add nothing.
+    ///
+    /// # Errors
+    /// Cells where the field is not known.
+    pub fn field_rows(
+        &self,
+        field: &Field,
+        cells: &[(f64, f64)],
+    ) -> Result<Vec<ComponentRows>, Error> {
+        let components = self.design.components.iter().enumerate();
+        components
+            .map(|(k, entered)| match k == field.component {
+                true => entered.at_places(cells),
+                false => Ok(ComponentRows::nowhere(cells.len())),
+            })
+            .collect()
+    }
+
     /// The inputs of the Gaussian process as they are called.
     pub fn input_names(&self) -> Vec<String> {
         self.design
@@ -203,6 +251,16 @@ impl Resolved {
             .map(|input| input.name().to_string())
             .collect()
     }
+}
+
+/// A component with a surface over two inputs.
+#[derive(Debug, Clone)]
+pub struct Field {
+    component: usize,
+    /// The inputs' names.
+    pub names: [String; 2],
+    /// The places of the fitted rows: input by input.
+    pub places: [Vec<f64>; 2],
 }
 
 /// Responses, and their trials where they are binomial.

@@ -4,7 +4,7 @@
 //! ZᵀWZ is kept as small blocks, one for each group and for each pair of groups that meet in an observation; Λ is
 //! applied to blocks. The coefficients are a dense border, outside the sparse factor.
 
-mod factor;
+pub(crate) mod factor;
 
 use crate::fixed::Scaled;
 use crate::newton::{System, Work};
@@ -53,6 +53,27 @@ impl Grouping {
             sds: vec![sd],
             correlation: None,
         }
+    }
+
+    /// Numbers its slow parameters: standard deviations, and partial correlations row by row below the diagonal.
+    pub(crate) fn register(&self, register: &mut Register) -> (Vec<Source>, Vec<usize>) {
+        let width = self.effects.len();
+        let sds = self
+            .sds
+            .iter()
+            .map(|sd| register.add(sd, 0.0, f64::INFINITY))
+            .collect();
+        let mut partials = Vec::new();
+        if let Some(shape) = self.correlation.filter(|_| width > 1) {
+            for i in 1..width {
+                for j in 0..i {
+                    let name = format!("cor_{}_{}_{}", self.name, self.effects[j], self.effects[i]);
+                    let power = shape + 0.5 * (width - 2 - j) as f64;
+                    partials.push(register.add_partial(name, power));
+                }
+            }
+        }
+        (sds, partials)
     }
 }
 
@@ -126,24 +147,7 @@ impl Term {
                 .map(|k| grouping.columns[k % width][k / width])
                 .collect()
         };
-        let sds = grouping
-            .sds
-            .iter()
-            .map(|sd| register.add(sd, 0.0, f64::INFINITY))
-            .collect();
-        let mut partials = Vec::new();
-        if let Some(shape) = grouping.correlation.filter(|_| width > 1) {
-            for i in 1..width {
-                for j in 0..i {
-                    let name = format!(
-                        "cor_{}_{}_{}",
-                        grouping.name, grouping.effects[j], grouping.effects[i]
-                    );
-                    let power = shape + 0.5 * (width - 2 - j) as f64;
-                    partials.push(register.add_partial(name, power));
-                }
-            }
-        }
+        let (sds, partials) = grouping.register(register);
         Self {
             groups: grouping.levels.len(),
             group: grouping.group.iter().map(|g| *g as u32).collect(),
@@ -170,19 +174,8 @@ impl Term {
 
     /// The Cholesky root of the correlation matrix, row by row.
     pub fn correlation_root(&self, values: &[f64]) -> Vec<f64> {
-        let k = self.width;
-        let mut root = vec![0.0; k * k];
-        let mut next = self.partials.iter();
-        for i in 0..k {
-            let mut left: f64 = 1.0;
-            for j in 0..i {
-                let partial = next.next().map_or(0.0, |p| values[*p]);
-                root[i * k + j] = partial * left.sqrt();
-                left *= 1.0 - partial * partial;
-            }
-            root[i * k + i] = left.sqrt();
-        }
-        root
+        let partials: Vec<f64> = self.partials.iter().map(|p| values[*p]).collect();
+        correlation_root(&partials, self.width)
     }
 
     #[inline(always)]
@@ -198,6 +191,42 @@ impl Term {
     pub fn places(&self, class: usize) -> &[u32] {
         let len = self.groups * self.width;
         &self.places[class * len..(class + 1) * len]
+    }
+}
+
+/// The Cholesky root of the correlation matrix of partial correlations (row by row below the diagonal), row by row.
+pub(crate) fn correlation_root(partials: &[f64], k: usize) -> Vec<f64> {
+    let mut root = vec![0.0; k * k];
+    let mut next = partials.iter();
+    for i in 0..k {
+        let mut left: f64 = 1.0;
+        for j in 0..i {
+            let partial = next.next().copied().unwrap_or(0.0);
+            root[i * k + j] = partial * left.sqrt();
+            left *= 1.0 - partial * partial;
+        }
+        root[i * k + i] = left.sqrt();
+    }
+    root
+}
+
+/// Partial correlations instead of correlations, in place: the inverse of what is done for reports.
+pub(crate) fn partials_of(at: &[usize], k: usize, values: &mut [f64]) {
+    let mut next = at.iter();
+    let mut root = vec![0.0; k * k];
+    for i in 0..k {
+        let mut left: f64 = 1.0;
+        for j in 0..i {
+            let Some(&at) = next.next() else { return };
+            let known: f64 = (0..j).map(|m| root[i * k + m] * root[j * k + m]).sum();
+            let entry = (values[at] - known) / root[j * k + j];
+            // Rounding must not put a correlation beyond one.
+            let partial = (entry / left.sqrt()).clamp(-1.0 + 1e-15, 1.0 - 1e-15);
+            root[i * k + j] = entry;
+            left *= 1.0 - partial * partial;
+            values[at] = partial;
+        }
+        root[i * k + i] = left.sqrt();
     }
 }
 

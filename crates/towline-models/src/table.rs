@@ -1,6 +1,9 @@
 //! Data as a table of named columns, read from CSV; every complaint names the line, the column and the value.
 
+mod columns;
 mod read;
+
+pub use columns::Cells;
 
 use crate::error::Error;
 use crate::nearest::nearest;

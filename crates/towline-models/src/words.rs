@@ -1,5 +1,6 @@
 //! The words that model files and formulas may use, so that the reference page can be checked against them.
 
+use crate::component::component_names;
 use crate::distance::Distance;
 use crate::formula::{BASES, CONTRASTS, FACTORS, functions};
 use crate::spec::{ALIASES, FamilyKind, covariance_names};
@@ -30,6 +31,7 @@ pub fn known_words() -> Vec<Words> {
         of("functions of numbers", functions()),
         of("functions that make several columns", BASES.to_vec()),
         of("functions that make factors", FACTORS.to_vec()),
+        of("components", component_names().collect()),
         of("contrasts", CONTRASTS.to_vec()),
         of("parts of formulas", own.to_vec()),
         of("covariances", covariance_names()),

@@ -8,6 +8,9 @@
 //!
 //! `TOWLINE_LONG=1` runs many more replications.
 
+#[path = "sbc/components.rs"]
+mod components;
+
 use towline::fast::CrankNicolson;
 use towline::frame::{Curvature, Laplace, Linear};
 use towline::{

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 pub type ModelError = Box<dyn std::error::Error + Send + Sync>;
 
 /// What the engine refuses or reports.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A drag of no intervals.
@@ -171,6 +171,24 @@ pub enum Error {
         /// Its failure.
         source: Box<Error>,
     },
+    /// Slow points of a batch failed; all others of it are stored.
+    #[error("{failed} of {of} slow points failed, the others are stored; the first: {source}")]
+    Points {
+        /// How many.
+        failed: usize,
+        /// Of how many.
+        of: usize,
+        /// The first failure.
+        source: Box<Error>,
+    },
+    /// A slow point took longer than it may.
+    #[error("the evaluation at x = {x:?} took longer than {seconds} s")]
+    PointTooLong {
+        /// The slow variables, on the chain's scale.
+        x: Vec<f64>,
+        /// How long it may take.
+        seconds: f64,
+    },
     /// The run was told to stop before this could be finished.
     #[error("stopped")]
     Stopped,
@@ -205,6 +223,17 @@ pub enum Error {
         path: PathBuf,
         /// What is wrong with it, and what to do.
         problem: String,
+    },
+    /// A file that an earlier version wrote, and that only it can continue. Draws are read from runs of every version.
+    #[error(
+        "{} has version {found} of its format, which this towline ({}) cannot continue: use the earlier version that wrote it, or begin anew",
+        path.display(), env!("CARGO_PKG_VERSION")
+    )]
+    OlderFormat {
+        /// Which file.
+        path: PathBuf,
+        /// The version it has.
+        found: u32,
     },
     /// A file that a newer version wrote.
     #[error(
@@ -245,6 +274,13 @@ pub enum Error {
         /// Who holds the lock.
         holder: String,
     },
+}
+
+/// The same words as for people: it is what `fn main() -> Result<(), Error>` and `unwrap` print.
+impl std::fmt::Debug for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 /// What to do about a failure of the file system, where there is something to say.

@@ -73,10 +73,12 @@
 pub mod chain;
 pub mod diagnose;
 mod error;
+pub mod estimate;
 #[cfg(test)]
 mod exactness;
 pub mod fast;
 pub mod frame;
+mod instant;
 pub mod kernel;
 pub mod linalg;
 mod model;

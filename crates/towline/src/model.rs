@@ -22,6 +22,21 @@ pub trait Model: Target {
     /// Where no point of positive density can be found.
     fn start(&self, rng: &mut Rng) -> Result<(Vec<f64>, Vec<f64>), ModelError>;
 
+    /// Whether the model says itself when there are enough draws, instead of the run's settings.
+    fn says_when(&self) -> bool {
+        false
+    }
+
+    /// Whether so many draws of each chain are enough; all of them are in the run directory. Asked of the first chain
+    /// after 100 draws and after every fifth more, in a resumed run again where it stopped.
+    ///
+    /// # Errors
+    /// Whatever can fail in the model.
+    fn is_enough(&self, draws: u64) -> Result<bool, ModelError> {
+        let _ = draws;
+        Ok(false)
+    }
+
     /// What was settled about the model (data, priors, options), for the manifest and for people.
     fn settings(&self) -> Vec<(String, String)> {
         Vec::new()

@@ -68,6 +68,19 @@ pub trait Target {
     /// Whatever can fail in the model.
     fn prepare(&self, x: &[f64]) -> Result<Option<Self::Cache>, ModelError>;
 
+    /// The slow computation at several x at once, in their order. Override it (and [`is_batched`](Self::is_batched)) where a model
+    /// has a way of its own to make several together: a cluster, a vectorised solver, a graphics card.
+    ///
+    /// A result must not depend on what else is in the batch.
+    fn prepare_batch(&self, xs: &[&[f64]]) -> Vec<Result<Option<Self::Cache>, ModelError>> {
+        xs.iter().map(|x| self.prepare(x)).collect()
+    }
+
+    /// Whether [`prepare_batch`](Self::prepare_batch) is to be used; without it, threads call [`prepare`](Self::prepare).
+    fn is_batched(&self) -> bool {
+        false
+    }
+
     /// The log density of (x, y), given the cache of x; −∞ outside the support.
     fn log_density(&self, cache: &Self::Cache, y: &[f64]) -> f64;
 
@@ -124,6 +137,12 @@ pub trait Target {
     ) -> bool {
         let _ = (cache, y, curvature, scratch);
         false
+    }
+
+    /// A covariance of x (row-major, p × p) that is known beforehand, as a cosmologist's file of an earlier run has it: warm-up
+    /// climbs by it and looks for widths no more. It need not be right; `None` (the default) where there is none.
+    fn slow_covariance(&self) -> Option<&[f64]> {
+        None
     }
 
     /// Whether the target finds frames by itself, as a latent Gaussian model does.
@@ -183,6 +202,14 @@ impl<T: Target + ?Sized> Target for &T {
         (**self).prepare(x)
     }
 
+    fn prepare_batch(&self, xs: &[&[f64]]) -> Vec<Result<Option<Self::Cache>, ModelError>> {
+        (**self).prepare_batch(xs)
+    }
+
+    fn is_batched(&self) -> bool {
+        (**self).is_batched()
+    }
+
     #[inline]
     fn log_density(&self, cache: &Self::Cache, y: &[f64]) -> f64 {
         (**self).log_density(cache, y)
@@ -225,6 +252,10 @@ impl<T: Target + ?Sized> Target for &T {
         scratch: &mut Scratch,
     ) -> bool {
         (**self).curvature(cache, y, curvature, scratch)
+    }
+
+    fn slow_covariance(&self) -> Option<&[f64]> {
+        (**self).slow_covariance()
     }
 
     fn has_own_frame(&self) -> bool {

@@ -85,9 +85,10 @@ def again_without_warm_up(text, folder, draws):
     """Another run of ours with what the first has learned: what it said, and how many theory calls there should be."""
     text = re.sub(r"max_samples: \d+", f"max_samples: {draws}", text)
     said = run(text.replace(OWN, OURS + "    tuning: ../towline/chains/run.towline\n"), folder / "again")
-    proposals = towline.open(folder / "again" / "chains" / "run.towline").statistics["slow_evals"].sum()
-    assert proposals == CHAINS * draws
-    return said, CHECKS + CHAINS + proposals
+    ours = towline.open(folder / "again" / "chains" / "run.towline")
+    assert ours.statistics["slow_evals"].sum() == CHAINS * draws
+    # All proposals, those on the way from the start too.
+    return said, CHECKS + CHAINS + ours.summary().cost["slow_evals"]
 
 
 def assert_counted(calls, folder):

@@ -34,9 +34,15 @@ class Chain:
     the run ends.
     """
 
-    def __init__(self, model, output, evaluator, folder, chain, batch):
+    def __init__(self, model, output, evaluator, folder, chain, batch, temperature=1):
         self.collection = SampleCollection(
-            model, output, name=str(chain + 1), resuming=False, sample_type="mcmc", is_batch=batch
+            model,
+            output,
+            name=str(chain + 1),
+            resuming=False,
+            sample_type="mcmc",
+            is_batch=batch,
+            temperature=temperature,
         )
         self._reader = Reader(folder, chain)
         place = {name: k for k, name in enumerate(self._reader.columns)}
@@ -73,28 +79,3 @@ class Chain:
                 weight=self._weight,
             )
         self._last, self._weight = None, 0
-
-
-def r_minus_one(chains):
-    """Gelman and Rubin's R − 1 of the means as Cobaya has it; a single chain is compared with itself in four parts."""
-    pieces = []
-    for chain in chains:
-        collection = chain.collection
-        sizes = np.linspace(0, len(collection), 5 if len(chains) == 1 else 2).astype(int)
-        pieces += [(collection, a, b) for a, b in zip(sizes, sizes[1:])]
-    if any(b - a < 2 for _, a, b in pieces):
-        return np.inf
-    means = np.array([c.mean(first=a, last=b) for c, a, b in pieces])
-    covariances = np.array([c.cov(first=a, last=b) for c, a, b in pieces])
-    weights = np.array([c["weight"][a:b].sum() for c, a, b in pieces], dtype=float)
-    within = np.average(covariances, weights=weights, axis=0)
-    between = np.atleast_2d(np.cov(means.T))
-    scale = np.sqrt(np.diag(within))
-    if not (scale > 0).all():
-        return np.inf
-    try:
-        root = np.linalg.cholesky(within / np.outer(scale, scale))
-    except np.linalg.LinAlgError:
-        return np.inf
-    half = np.linalg.solve(root, between / np.outer(scale, scale))
-    return float(np.max(np.abs(np.linalg.eigvals(np.linalg.solve(root, half.T).T))))

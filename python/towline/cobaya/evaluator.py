@@ -7,15 +7,16 @@ keep (`_current_state`, `_component_order`), so whoever makes one checks it agai
 falls back on `Ordinary`, which asks Cobaya for everything.
 """
 
-from functools import partial
+import weakref
 
 import numpy as np
-from cobaya.likelihood import Likelihood, LikelihoodExternalFunction
-from cobaya.log import LoggedError, always_stop_exceptions
+from cobaya.log import LoggedError
 
 from . import speeds as speeds_module
+from .components import Cache, Step, call, compute, direct, scalar
+from .failures import Failures
 from .portable import pack
-from .priors import mapped
+from .priors import mapped, tempered
 
 # Caches kept beside those that the engine holds, so that asking again for a place just left is free.
 REMEMBERED = 3
@@ -28,15 +29,17 @@ ORDINARY_STATES = 12
 class Evaluator:
     """What both ways share: names, priors, and what is reported of a draw."""
 
-    def __init__(self, model, speeds):
+    def __init__(self, model, speeds, temperature=1):
         self.model = model
         self.speeds = speeds
+        self.temperature = temperature
+        self.failures = Failures()
         self.names = list(model.parameterization.sampled_params())
         self.slow, self.fast = speeds.slow, speeds.fast
         self._order = [(self.slow + self.fast).index(name) for name in self.names]
         periodic = set(model.prior._periodic_bounds)
         self.priors = {
-            name: mapped(pdf, k in periodic) for k, (name, pdf) in enumerate(zip(self.names, model.prior.pdf))
+            name: tempered(mapped(pdf, k in periodic), temperature) for k, (name, pdf) in enumerate(zip(self.names, model.prior.pdf))
         }
         self._slow_corrections = self._corrections(self.slow)
         self._fast_corrections = self._corrections(self.fast)
@@ -47,6 +50,10 @@ class Evaluator:
 
     def _corrections(self, names):
         return [(k, self.priors[name].correction) for k, name in enumerate(names) if self.priors[name].correction]
+
+    def log_tempered(self, cache, y):
+        """The log likelihood to the power 1 / temperature: with the tempered priors, the posterior to that power."""
+        return self.log_likelihood(cache, y) / self.temperature
 
     @property
     def derived_names(self):
@@ -63,6 +70,9 @@ class Evaluator:
         """The other way round."""
         values = dict(zip(self.names, point))
         return np.array([values[n] for n in self.slow]), np.array([values[n] for n in self.fast])
+
+    def left(self):
+        """Somebody else has used the model: whatever is in place there is not what was left."""
 
     def start(self, seed):
         """A place to begin at, from Cobaya's reference distribution: the same for the same seed."""
@@ -141,44 +151,16 @@ class Ordinary(Evaluator):
         return [float(v) for v in (*found.derived, *found.logpriors, *found.loglikes)]
 
 
-class Cache:
-    """What the slow stage leaves behind: states of slow components, and the input parameters that follow from x."""
-
-    __slots__ = ("inputs", "x", "states", "likes", "log_slow", "memo")
-
-    def __init__(self, x, inputs):
-        self.x = x
-        self.inputs = inputs
-        self.states = []
-        self.likes = None
-        self.log_slow = 0.0
-        self.memo = None
-
-
-class Step:
-    """A component to compute: its place among the likelihoods, its parameters, and how to call it."""
-
-    __slots__ = ("component", "like", "params", "extra", "direct", "watched", "place")
-
-    def __init__(self, component, like, place):
-        self.component = component
-        self.like = like
-        self.params = tuple(component.input_params)
-        self.extra = tuple(component.input_params_extra)
-        self.direct = None
-        self.watched = ()
-        self.place = place
-
-
 class Bypass(Evaluator):
     """Slow components once for each x, fast ones called directly."""
 
     cache_size = 3
 
-    def __init__(self, model, speeds):
-        super().__init__(model, speeds)
+    def __init__(self, model, speeds, temperature=1):
+        super().__init__(model, speeds, temperature)
         levels = speeds_module.levels_of_components(model, speeds.blocks)
-        steps = [Step(component, like, k) for k, (component, like) in enumerate(model._component_order.items())]
+        order = model._component_order.items()
+        steps = [Step(component, like, k, self.failures) for k, (component, like) in enumerate(order)]
         self._slow_steps = [s for s in steps if levels[s.component] < speeds.n_slow]
         self._fast_steps = [s for s in steps if levels[s.component] >= speeds.n_slow]
         self._levels = {s.place: levels[s.component] for s in self._fast_steps}
@@ -186,10 +168,14 @@ class Bypass(Evaluator):
         self._middle = np.array([self._inside(name) for name in self.fast])
         self._here = None
         self._remembered = []
+        # All that anybody still holds: the engine holds both ends of a drag.
+        self._caches = weakref.WeakSet()
+        for step in self._slow_steps:
+            step.needs = tuple(model._dependencies.get(step.component, ()))
         self._sort_inputs()
         needed = {c for s in steps for c in model._dependencies.get(s.component, ())}
         for step in self._fast_steps:
-            step.direct = _direct(step, step.component in needed, self._want_derived)
+            step.direct = direct(step, step.component in needed, self._want_derived)
         # Where fast components differ in what they depend on, those untouched by a move need not be computed again.
         self._memo = len(self._fast_steps) > 1 and not self._functions
         if self._memo:
@@ -229,6 +215,9 @@ class Bypass(Evaluator):
     def _watched(self, component):
         return tuple(k for k, name in enumerate(self.fast) if component in self.model.sampled_dependence[name])
 
+    def left(self):
+        self._here = None
+
     # The slow stage.
 
     def prepare(self, x):
@@ -253,25 +242,40 @@ class Bypass(Evaluator):
         likes = [0.0] * len(self.like_names)
         for step in self._slow_steps:
             # With derived parameters from the first: else accepted points would be computed twice.
-            state = _compute(step, cache.inputs, True, self.model.provider)
+            state = self._computed_before(step, cache) or compute(step, cache.inputs, True, self.model.provider)
             if state is None:
                 return None
-            cache.states.append((step.component, state))
+            cache.states[step.component] = state
             if step.like is not None:
-                likes[step.like] = _scalar(state["logp"])
+                likes[step.like] = scalar(state["logp"])
         if not sum(likes) > -np.inf:
             return None
         cache.likes, cache.log_slow = likes, log_slow
         if self._memo:
             cache.memo = {}
         self._here = cache
+        self._caches.add(cache)
         return cache
+
+    def _computed_before(self, step, cache):
+        """A component's state at another x where it had the same inputs (CAMB's transfers at another amplitude), put in place."""
+        params = {p: cache.inputs[p] for p in step.params}
+        if step.extra:
+            params.update(zip(step.extra, self.model.provider.get_param(step.extra)))
+        for other in list(self._caches):
+            state = other.states.get(step.component)
+            if state is None or state["params"] != params:
+                continue
+            if all(other.states.get(c) is cache.states.get(c) for c in step.needs):
+                step.component._current_state = state
+                return state
+        return None
 
     # The fast stage.
 
     def _enter(self, cache):
         """Puts a cache's slow states where components look for them."""
-        for component, state in cache.states:
+        for component, state in cache.states.items():
             component._current_state = state
         self.model.provider.set_current_input_params(cache.inputs)
         self._here = cache
@@ -313,7 +317,7 @@ class Bypass(Evaluator):
         try:
             value = float(step.direct(**params))
         except Exception:
-            value = _call(step, cache.inputs) if step.direct is not None else self._value(step, cache.inputs)
+            value = call(step, cache.inputs) if step.direct is not None else self._value(step, cache.inputs)
             if value is None:
                 return -np.inf
         likes = cache.likes
@@ -324,11 +328,11 @@ class Bypass(Evaluator):
     def _value(self, step, inputs):
         """A fast component's log likelihood (0 where it has none); None where it fails."""
         if step.direct is not None:
-            return _call(step, inputs)
-        state = _compute(step, inputs, self._want_derived, self.model.provider)
+            return call(step, inputs)
+        state = compute(step, inputs, self._want_derived, self.model.provider)
         if state is None:
             return None
-        return 0.0 if step.like is None else _scalar(state["logp"])
+        return 0.0 if step.like is None else scalar(state["logp"])
 
     def _remembering(self, step, cache, inputs, values):
         """The same, but not again for values that it had lately at this x: both ends of a nested drag, and where it began."""
@@ -355,80 +359,18 @@ class Bypass(Evaluator):
         inputs = cache.inputs
         inputs.update(self.model.parameterization.to_input(point.tolist()))
         outputs = {}
-        for _, state in cache.states:
+        for state in cache.states.values():
             outputs.update(state.get("derived") or {})
         likes = list(cache.likes)
         for step in self._fast_steps:
-            state = _compute(step, inputs, True, self.model.provider)
+            state = compute(step, inputs, True, self.model.provider)
             if state is None:
                 raise LoggedError(self.model.log, "%s fails where it did not before: %r", step.component, inputs)
             outputs.update(state.get("derived") or {})
             if step.like is not None:
-                likes[step.like] = _scalar(state["logp"])
+                likes[step.like] = scalar(state["logp"])
         for chi2_name, indices in self.model._chi2_names:
             outputs[chi2_name] = -2 * sum(likes[i] for i in indices)
         derived = self.model.parameterization.to_derived(outputs)
         logpriors = self.model.prior.logps(point)
         return [float(v) for v in (*derived.values(), *logpriors, *likes)]
-
-
-def _direct(step, needed, want_derived):
-    """The function behind a likelihood where nothing but its value is wanted of it: None where something else is."""
-    component = step.component
-    plain = isinstance(component, Likelihood) and type(component).calculate is Likelihood.calculate
-    if not plain or needed or step.extra or component.timer or want_derived or component.delay:
-        return None
-    if type(component) is LikelihoodExternalFunction:
-        same = not component._uses_self_arg and set(step.params) <= component._args and not component.output_params
-        if same:
-            return component.external_function
-    return partial(component.logp, _derived=None)
-
-
-def _call(step, inputs):
-    try:
-        return float(step.direct(**{p: inputs[p] for p in step.params}))
-    except always_stop_exceptions:
-        raise
-    except TypeError:
-        # An array of one, a pair with derived parameters: let Cobaya sort it out from now on.
-        step.direct = None
-        state = _compute(step, inputs, False, None)
-        return None if state is None else _scalar(state["logp"])
-    except Exception:
-        if step.component.stop_at_error:
-            step.component.log.error("Error at evaluation. See error information below.")
-            raise
-        return None
-
-
-def _compute(step, inputs, want_derived, provider):
-    """A component's new state, in place; None where it fails, as Cobaya has it."""
-    component = step.component
-    params = {p: inputs[p] for p in step.params}
-    if step.extra:
-        params.update(zip(step.extra, provider.get_param(step.extra)))
-    state = {"params": params, "dependency_params": None, "derived": {} if want_derived else None}
-    if component.timer:
-        component.timer.start()
-    try:
-        if component.calculate(state, want_derived, **params) is False:
-            return None
-    except always_stop_exceptions:
-        raise
-    except Exception as failure:
-        if component.stop_at_error:
-            component.log.error("Error at evaluation. See error information below.")
-            raise
-        component.log.debug("Ignored error at evaluation and assigned 0 likelihood: %r", failure)
-        return None
-    if component.timer:
-        component.timer.increment(component.log)
-    component._current_state = state
-    return state
-
-
-def _scalar(value):
-    if hasattr(value, "__len__"):
-        value = value[0]
-    return float(value)

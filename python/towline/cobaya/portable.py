@@ -16,15 +16,15 @@ def pack(evaluator):
             "This input cannot be given to other processes (%s). Use `parallel: serial`, or run it under mpirun.",
             problem,
         ) from problem
-    return unpack, (type(evaluator), packed, evaluator.speeds)
+    return unpack, (type(evaluator), packed, evaluator.speeds, evaluator.temperature)
 
 
-def unpack(kind, packed, speeds):
+def unpack(kind, packed, speeds, temperature):
     """The evaluator, built again."""
     import dill
     from cobaya.model import get_model
 
     model = get_model(dill.loads(packed))
-    evaluator = kind(model, speeds)
+    evaluator = kind(model, speeds, temperature)
     model.set_cache_size(evaluator.cache_size)
     return evaluator

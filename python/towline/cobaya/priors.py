@@ -20,6 +20,14 @@ class Mapped:
     correction: Optional[Callable[[float], float]] = None
 
 
+def tempered(prior, temperature):
+    """The base to the power 1 / temperature, which is one of the same family, or the same. What it lacks is not divided yet."""
+    if temperature == 1 or prior.family in ("Uniform", "UniformPeriodic"):
+        return prior
+    place, width = prior.arguments
+    return Mapped(prior.family, (place, width * math.sqrt(temperature)), prior.correction)
+
+
 def mapped(pdf, periodic):
     """The prior of one parameter, from its frozen SciPy distribution."""
     name = pdf.dist.name

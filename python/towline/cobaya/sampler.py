@@ -1,7 +1,6 @@
 """The sampler that Cobaya sees: options in, a run of the engine, Cobaya's own products out."""
 
-import datetime
-import math
+import dataclasses
 import os
 import re
 import tempfile
@@ -11,42 +10,26 @@ from cobaya import mpi
 from cobaya.conventions import Extension
 from cobaya.log import LoggedError
 from cobaya.sampler import CovmatSampler
-from cobaya.tools import NumberWithUnits
 from cobaya.yaml import yaml_dump_file
 
 import towline
 
-from . import speeds, tuning
-from .chains import Chain, r_minus_one
+from . import options, speeds, tuning
+from .convergence import Convergence
 from .evaluator import Bypass, Ordinary
+from .matching import Learned
+from .watching import Watch
 
-# Chains in a single process, where nothing is said.
-CHAINS = 4
 # Draws of each chain, where nothing is said: far more than a run should need, so that R - 1 decides.
 MOST_DRAWS = 1_000_000
-# Slow evaluations of all chains' warm-ups together, for any model and for every slow parameter; and the least that one
-# chain should have.
-WARMUP_BASE, WARMUP_EACH, WARMUP_LEAST = 400, 150, 250
 # What the run directory's name ends with.
 RUN_DIRECTORY = "towline"
 # Points at which the bypass is compared with Cobaya before it is trusted.
 CHECKS = 2
-
-MEANINGLESS = {
-    "burn_in": "warm-up is not part of the chains",
-    "max_tries": "a chain that is stuck shows in R-1",
-    "proposal_scale": "the scale of proposals is learned in warm-up",
-    "learn_every": "proposals are learned in warm-up, and frozen then",
-    "learn_proposal_Rminus1_max": "proposals are learned in warm-up, and frozen then",
-    "learn_proposal_Rminus1_max_early": "proposals are learned in warm-up, and frozen then",
-    "learn_proposal_Rminus1_min": "proposals are learned in warm-up, and frozen then",
-    "Rminus1_cl_stop": "Rminus1_stop and ess decide when to stop",
-    "Rminus1_cl_level": "Rminus1_stop and ess decide when to stop",
-    "Rminus1_single_split": "a single chain is compared with itself as it is",
-    "oversample_power": "warm-up finds how many fast moves pay",
-    "oversample_thin": "there is one draw for each slow proposal",
-    "drag": "fast parameters are always dragged where that pays",
-}
+# Reference points that are tried before it is said that none has a likelihood.
+STARTS = 20
+# What to do about a run that did not come to its end, in the words of `cobaya-run`.
+CONTINUES = "its draws are kept: `cobaya-run INPUT.yaml --resume` (or `resume: True`) continues it"
 
 
 class Towline(CovmatSampler):
@@ -55,11 +38,12 @@ class Towline(CovmatSampler):
     sampler_type = "mcmc"
     supports_periodic_params = True
     _at_resume_prefer_new = CovmatSampler._at_resume_prefer_new + [
-        *("Rminus1_stop", "ess", "max_samples", "time_limit", "parallel", "output_every", "bypass", "measure_speeds"),
+        *("Rminus1_stop", "Rminus1_cl_stop", "Rminus1_cl_level", "Rminus1_single_split", "ess", "max_samples", "time_limit"),
+        *("parallel", "output_every", "bypass", "measure_speeds", "callback_function", "callback_every"),
         *("covmat", "covmat_params", "cost_ratio", "warmup", "tuning", "learn_proposal"),
-        *MEANINGLESS,
+        *options.MEANINGLESS,
     ]
-    _at_resume_prefer_old = CovmatSampler._at_resume_prefer_old + ["blocking", "chains", "seed"]
+    _at_resume_prefer_old = CovmatSampler._at_resume_prefer_old + ["blocking", "chains", "seed", "temperature"]
     file_base_name = "Towline"
 
     def set_instance_defaults(self):
@@ -73,7 +57,7 @@ class Towline(CovmatSampler):
         """Reads the options, finds speeds, and makes the model that the engine samples; checked against Cobaya's."""
         if not self.model.prior.d():
             raise LoggedError(self.log, "No parameters being varied for sampler")
-        self._read_options()
+        options.read(self)
         if self.output.is_resuming() and self.mpi_size not in (None, mpi.size()):
             raise LoggedError(
                 self.log,
@@ -84,74 +68,36 @@ class Towline(CovmatSampler):
         if self.measure_speeds and not self.blocking and self.cost_ratio is None:
             n = None if self.measure_speeds is True else int(self.measure_speeds)
             self.model.measure_and_set_speeds(n=n, discard=0, random_state=self._rng)
+        self.learned = None
         self.speeds = mpi.share_mpi(speeds.find(self.model, self.blocking, self.log) if mpi.is_main_process() else None)
+        self._follow_tuning()
         self._say_speeds()
         self._updated_info["blocking"] = self._blocking()
         self.evaluator = self._evaluator()
-        self.engine_seed = self._seed()
-        self.chains_here = []
+        if self.learned is not None:
+            self.learned.check_priors({n: self._prior(n).text for n in self.evaluator.names}, self.log)
+        self.engine_seed = options.seed(self)
+        self._watch = None
         if mpi.is_main_process() and self.output and not self.output.is_resuming():
-            self._write_progress_header()
+            Watch(self, None, None).header()
             self._write_checkpoint()
         mpi.sync_processes()
 
     def _get_requested_cache_size(self):
         return self.evaluator.cache_size
 
-    # Options.
-
-    def _read_options(self):
-        for name in ("temperature", "callback_function", "callback_every"):
-            value = getattr(self, name)
-            if value is not None and not (name == "temperature" and value == 1):
-                raise LoggedError(
-                    self.log, "`%s` is not supported by Towline: leave it out, or use another sampler.", name
-                )
-        for name, why in MEANINGLESS.items():
-            if getattr(self, name) is not None:
-                self.mpi_info("`%s` means nothing here: %s.", name, why)
-        self.output_every = NumberWithUnits(self.output_every, "s", dtype=int)
-        self.chains = self._chains()
-        # No threads: components keep the state that they are asked about, one for all.
-        if self.parallel not in ("serial", "processes"):
-            raise LoggedError(self.log, "`parallel` must be serial or processes; got %r.", self.parallel)
-        if not (isinstance(self.Rminus1_stop, (int, float)) and self.Rminus1_stop > 0):
-            raise LoggedError(self.log, "`Rminus1_stop` must be above 0, such as 0.01; got %r.", self.Rminus1_stop)
-        if not (isinstance(self.max_samples, (int, float)) and self.max_samples >= 1):
-            raise LoggedError(self.log, "`max_samples` must be at least 1; got %r.", self.max_samples)
-        if self.covmat is not None and self.learn_proposal:
-            self.mpi_info("`covmat` is not needed: covariances are learned in warm-up. (With `learn_proposal: False` it is used.)")
-        if not self.learn_proposal and self.tuning is not None:
-            raise LoggedError(self.log, "`learn_proposal: False` takes `covmat`, `tuning` takes an earlier run's: give one.")
-
-    def _chains(self):
-        if mpi.more_than_one_process():
-            if self.chains not in (None, mpi.size()):
-                raise LoggedError(
-                    self.log, "Under MPI there is one chain for each process: %d, not `chains: %r`.", mpi.size(), self.chains
-                )
-            return mpi.size()
-        chains = CHAINS if self.chains is None else self.chains
-        if not (isinstance(chains, int) and chains >= 1):
-            raise LoggedError(self.log, "`chains` must be a number above 0; got %r.", self.chains)
-        return chains
-
-    def _seed(self):
-        """The engine's seed: the one given, or one that nobody knows; the same in all processes."""
-        seed = self.seed
-        if seed is None:
-            seed = int(np.random.SeedSequence().entropy % 2**53)
-        elif not (isinstance(seed, (int, np.integer)) and seed >= 0):
-            raise LoggedError(self.log, "`seed` must be a number, 0 or above; got %r.", self.seed)
-        return mpi.share_mpi(int(seed) if mpi.is_main_process() else None)
-
-    def _warmup(self):
-        if self.warmup is not None:
-            return int(self.warmup)
-        together = WARMUP_BASE + WARMUP_EACH * len(self.speeds.slow)
-        return max(WARMUP_LEAST, math.ceil(together / self.chains))
-
     # Speeds and the evaluator.
+
+    def _follow_tuning(self):
+        """Slow and fast parameters in the order in which an earlier run learned them. A resumed run has its own."""
+        resuming = self.output and os.path.exists(os.path.join(self.run_directory, "manifest.json")) and self.output.is_resuming()
+        given = self.run_directory if resuming else self.tuning
+        if given is not None:
+            learned = Learned(given, self.log, bare=resuming)
+            self.speeds = learned.speeds(self.speeds, self.log)
+            self.learned = None if resuming else learned
+            if resuming:
+                self.speeds.reason = "as in the run that is continued"
 
     def _say_speeds(self):
         s = self.speeds
@@ -177,43 +123,66 @@ class Towline(CovmatSampler):
 
     def _evaluator(self):
         """The bypass where it agrees with Cobaya, else the ordinary way; the same in all processes."""
-        if not self.bypass:
-            return Ordinary(self.model, self.speeds)
-        evaluator = problem = None
+        bypass = problem = lifeless = None
         try:
-            evaluator = Bypass(self.model, self.speeds)
+            bypass = Bypass(self.model, self.speeds, self.temperature)
         except AttributeError as missing:
             # Another version of Cobaya, whose insides are different.
             problem = f"this Cobaya has other insides ({missing})"
-        if problem is None and mpi.is_main_process():
-            points = [self.model.prior.reference(random_state=self._rng, warn_if_no_ref=False) for _ in range(CHECKS)]
-            if not evaluator.agrees(points, self.log):
+        if bypass is not None and mpi.is_main_process():
+            points = [self._reference() for _ in range(CHECKS)]
+            if self.bypass and not bypass.agrees(points, self.log):
                 problem = "components called directly do not give what they give through Cobaya"
-        problem = mpi.share_mpi(problem)
-        if problem is None:
-            return evaluator
-        self.mpi_warning("Going through Cobaya for every evaluation, which is slower: %s.", problem)
-        return Ordinary(self.model, self.speeds)
+            else:
+                lifeless = self._lifeless(bypass, points)
+        problem, lifeless = mpi.share_mpi((problem, lifeless))
+        if lifeless is not None:
+            raise LoggedError(self.log, lifeless)
+        if problem is None and self.bypass:
+            return bypass
+        if problem is not None:
+            self.mpi_warning("Going through Cobaya for every evaluation, which is slower: %s.", problem)
+        return Ordinary(self.model, self.speeds, self.temperature)
 
-    def engine_model(self):
+    def _reference(self):
+        return self.model.prior.reference(random_state=self._rng, warn_if_no_ref=False)
+
+    def _lifeless(self, evaluator, points):
+        """What is wrong where no reference point has a likelihood, in the words of what failed; nothing where one has."""
+        for k in range(STARTS):
+            point = points[k] if k < len(points) else self._reference()
+            x, y = evaluator.split(point)
+            cache = evaluator.prepare(x)
+            if cache is not None and np.isfinite(evaluator.log_likelihood(cache, y)):
+                return None
+        values = ", ".join(f"{name} = {value:.6g}" for name, value in zip(evaluator.names, point))
+        return (
+            f"None of {STARTS} points of the reference distribution (`ref`, or the prior) has a likelihood above zero; the last was {values}."
+            f"{evaluator.failures.in_words()} Give a `ref` where the model can be computed (`stop_at_error: True` shows a failure's traceback)."
+        )
+
+    def _prior(self, name):
+        mapped = self.evaluator.priors[name]
+        return getattr(towline, mapped.family)(*mapped.arguments)
+
+    def engine_model(self, convergence=None):
         """The model as the engine takes it."""
         e, s = self.evaluator, self.speeds
-
-        def prior(name):
-            return getattr(towline, e.priors[name].family)(*e.priors[name].arguments)
-
         labels = self.model.parameterization.labels()
-        return towline.Model(
-            slow={name: prior(name) for name in s.slow},
-            fast={name: prior(name) for name in s.fast},
+        model = towline.Model(
+            slow={name: self._prior(name) for name in s.slow},
+            fast={name: self._prior(name) for name in s.fast},
             prepare=e.prepare,
-            log_likelihood=e.log_likelihood,
+            log_likelihood=e.log_likelihood if self.temperature == 1 else e.log_tempered,
             derived=e.derived,
             derived_names=e.derived_names,
             labels={name: label for name, label in labels.items() if name in e.names + e.derived_params},
             blocks=[list(block) for block in s.levels] if len(s.levels) > 1 else None,
             start=e.start,
+            enough=convergence,
         )
+        model._continues = CONTINUES
+        return model
 
     # Running.
 
@@ -231,12 +200,17 @@ class Towline(CovmatSampler):
         """Runs until chains agree, all draws are made, or the time is up."""
         folder = self._folder()
         resuming = mpi.share_mpi(os.path.exists(os.path.join(folder, "manifest.json")) if mpi.is_main_process() else None)
-        self._update_from = folder
-        self._last_output = datetime.datetime.now()
+        convergence = self._convergence(folder)
+        self._watch = Watch(self, folder, dataclasses.replace(convergence))
+        if self.parallel == "serial" or mpi.more_than_one_process():
+            convergence.at_check = self._watch.at_check
+        if resuming:
+            self._watch.already_there()
         self.mpi_info("Continuing the run in %s", folder) if resuming else self.mpi_info("Sampling!")
         with mpi.ProcessState(self) as state:
             self._state = state
-            self.engine_run = self._resume(folder) if resuming else self._begin(folder)
+            model = self.engine_model(convergence)
+            self.engine_run = self._resume(folder, model) if resuming else self._begin(folder, model)
             # The run's directory lives as long as the run, which may outlive this object.
             self.engine_run._temporary = self._scratch
             self._finish()
@@ -251,120 +225,127 @@ class Towline(CovmatSampler):
         name = mpi.share_mpi(self._scratch.name if self._scratch else None)
         return os.path.join(name, "run")
 
+    def _convergence(self, folder):
+        return Convergence(
+            folder=folder,
+            names=list(self.evaluator.names),
+            stop=float(self.Rminus1_stop),
+            stop_bounds=float(self.Rminus1_cl_stop),
+            level=float(self.Rminus1_cl_level),
+            split=self.Rminus1_single_split,
+            ess=None if self.ess is None else float(self.ess),
+        )
+
     def _how(self):
         """What a run is told, whether it begins or continues."""
         parallel = mpi.get_mpi_comm().Dup() if mpi.more_than_one_process() else self.parallel
         draws = int(min(self.max_samples, MOST_DRAWS))
-        return dict(draws=draws, parallel=parallel, time_limit=self.time_limit, progress=self._look)
+        return dict(draws=draws, parallel=parallel, time_limit=self.time_limit, progress=self._watch.look)
 
-    def _begin(self, folder):
+    def _begin(self, folder, model):
         tuned = self._tuning()
+        if tuned is None and self.covmat is not None:
+            model._slow_covariance = self._known()
         return towline.sample(
-            self.engine_model(),
+            model,
             chains=self.chains,
-            warmup=None if tuned else self._warmup(),
+            warmup=None if tuned else options.warmup(self),
             seed=self.engine_seed,
             out=folder,
             cost_ratio=self._cost_ratio(),
             tuning=tuned,
-            **self._stop(),
             **self._how(),
         )
 
-    def _stop(self):
-        """R - 1 is a ratio of variances, R-hat of standard deviations; and it falls with the effective draws of each chain."""
-        return {"rhat": 1 + 0.5 * self.Rminus1_stop, "ess": self.ess or max(self.chains, 4) / self.Rminus1_stop}
+    def _resume(self, folder, model):
+        return towline.resume(folder, model, **self._how())
 
-    def _resume(self, folder):
-        recorded = towline.open(folder).manifest["options"]
-        if recorded.get("stop_rhat") is not None and not np.isclose(recorded["stop_rhat"], self._stop()["rhat"], rtol=1e-12):
-            self.mpi_warning(
-                "A run keeps the Rminus1_stop that it was begun with. For another, begin anew with `tuning: %s`, which needs no warm-up.",
-                folder,
-            )
-        return towline.resume(folder, self.engine_model(), **self._how())
+    # What is known beforehand.
 
     def _tuning(self):
-        if self.tuning is not None:
-            return self.tuning
+        if self.learned is not None:
+            return self.learned.tuning
         if self.learn_proposal:
             return None
-        if self.covmat is None:
-            raise LoggedError(self.log, "`learn_proposal: False` needs a `covmat`: without one there is nothing to propose by.")
         covmat, _ = self._load_covmat(prefer_load_old=False)
-        centre = mpi.share_mpi(
-            self.model.prior.reference(random_state=np.random.default_rng(self.engine_seed), warn_if_no_ref=False)
-            if mpi.is_main_process()
-            else None
-        )
-        e = self.evaluator
-        return tuning.from_covariance(covmat, e.names, e.priors, self.speeds.slow, self.speeds.fast, centre)
+        e, s = self.evaluator, self.speeds
+        return tuning.from_covariance(self.temperature * covmat, e.names, e.priors, s.slow, s.fast, self._centre(), self._cost_ratio())
 
-    def _look(self, progress):
-        """Called now and then while the run is under way."""
-        self._state.check_error()
-        now = datetime.datetime.now()
-        if self.output and (now - self._last_output).total_seconds() >= self.output_every.value:
-            self._last_output = now
-            self._update_chains(ended=False)
-            self.log.info("%s", _in_words(progress))
+    def _known(self):
+        """The covariance of the slow parameters where chains move, for warm-up to begin with; nothing where the file lacks some."""
+        covmat, lacking = self._load_covmat(prefer_load_old=False)
+        e, s = self.evaluator, self.speeds
+        missing = [name for name in s.slow if name in {e.names[k] for k in np.flatnonzero(lacking)}]
+        if missing:
+            self.mpi_info("`covmat` has no %s: it is not used, warm-up learns all covariances.", ", ".join(missing))
+            return None
+        self.mpi_info("Warm-up begins with the covariance of the slow parameters in `covmat`, and learns on from there.")
+        return tuning.slow_covariance(self.temperature * covmat, e.names, e.priors, s.slow, self._centre())
 
-    def _update_chains(self, ended):
-        if not os.path.exists(os.path.join(self._update_from, "manifest.json")):
-            return
-        if not self.chains_here:
-            mine = [mpi.rank()] if mpi.more_than_one_process() else range(self.chains)
-            self.chains_here = [
-                Chain(self.model, self.output, self.evaluator, self._update_from, k, self.chains > 1) for k in mine
-            ]
-        for chain in self.chains_here:
-            chain.update(ended)
+    def _centre(self):
+        """A place where priors' scales are looked at: the same in all processes."""
+        random = np.random.default_rng(self.engine_seed)
+        point = self.model.prior.reference(random_state=random, warn_if_no_ref=False) if mpi.is_main_process() else None
+        return mpi.share_mpi(point)
+
+    # The end.
+
+    @property
+    def chains_here(self):
+        """The chains of this process, each with its `collection`."""
+        return [] if self._watch is None else self._watch.chains
+
+    @property
+    def collection(self):
+        """The first chain of this process, as callback functions expect it; nothing before there are draws."""
+        return self.chains_here[0].collection if self.chains_here else None
+
+    def n(self, burn_in=False):
+        """Rows of that chain so far."""
+        return len(self.collection) if self.collection is not None else 0
 
     def _finish(self):
-        self._update_chains(ended=True)
+        self._watch.finish()
         mpi.sync_processes()
         everywhere = [chain for some in mpi.allgather(self.chains_here) for chain in some]
-        self.Rminus1_last = r_minus_one(everywhere)
+        draws = min(chain.draws for chain in everywhere)
+        convergence = self._convergence(self._watch.folder)
+        self.Rminus1_last, self.Rminus1_cl_last = convergence.of(draws)
+        self.acceptance_rate = convergence.rows().acceptance()
         self.converged = self.engine_run.ended == "target reached"
         self.cost = self.engine_run.summary().cost
-        draws = sum(chain.draws for chain in everywhere)
-        rows = sum(len(chain.collection) for chain in everywhere)
         self.mpi_info(
-            "%d draws of %d chains (%d different ones), R-1 = %.4g: %s",
-            draws,
+            "%d draws of %d chains, acceptance rate %.3f, R-1 = %.4g of means and %.4g of bounds: %s",
+            sum(chain.draws for chain in everywhere),
             len(everywhere),
-            rows,
+            self.acceptance_rate,
             self.Rminus1_last,
-            "converged" if self.converged else "not yet as asked for",
+            self.Rminus1_cl_last,
+            "The run has converged!" if self.converged else f"not yet as asked for ({self.Rminus1_stop:g} and {self.Rminus1_cl_stop:g})",
         )
+        if self.output and not self.converged:
+            self.mpi_info("Ended: %s; %s.", self.engine_run.ended, CONTINUES)
         if mpi.is_main_process() and self.output:
-            self._write_files(everywhere, draws, rows)
+            self._write_files(everywhere)
 
     def warmup_evaluations(self):
-        """Slow evaluations of all chains' warm-ups."""
+        """Slow evaluations of all chains' warm-ups, or of their ways to the posterior where there was none."""
         return self.cost["slow_evals"] - int(self.engine_run.statistics["slow_evals"].sum())
 
     # Files.
 
-    def _write_files(self, chains, draws, rows):
-        covariance = np.average(
-            [chain.collection.cov() for chain in chains if len(chain.collection) > 1] or [np.zeros((1, 1))], axis=0
-        )
-        if len(covariance) == self.model.prior.d():
-            self.dump_covmat(covariance)
+    def _write_files(self, chains):
+        with_rows = [chain.collection for chain in chains if len(chain.collection) > 1]
+        if with_rows:
+            weights = [collection["weight"].sum() for collection in with_rows]
+            covariance = np.average([collection.cov(tempered=True) for collection in with_rows], weights=weights, axis=0)
+            self.dump_covmat(covariance / self.temperature)
         self._write_checkpoint()
-        with open(self.progress_filename(), "a", encoding="utf-8") as file:
-            stamp = datetime.datetime.now().isoformat(timespec="seconds")
-            file.write(f"{draws:9d} {stamp:>26} {rows / max(draws, 1):15.6f} {self.Rminus1_last:15.6f} {np.nan:15.6f}\n")
 
     def _write_checkpoint(self):
         """What Cobaya sets on a sampler before it is initialised again. The run itself is in the run directory."""
         state = {"converged": bool(self.converged), "Rminus1_last": float(self.Rminus1_last), "mpi_size": mpi.size()}
         yaml_dump_file(self.checkpoint_filename(), {"sampler": {self.get_name(): state}}, error_if_exists=False)
-
-    def _write_progress_header(self):
-        with open(self.progress_filename(), "w", encoding="utf-8") as file:
-            file.write("#       N                  timestamp acceptance_rate         Rminus1      Rminus1_cl\n")
 
     # Products.
 
@@ -412,13 +393,3 @@ class Towline(CovmatSampler):
     def get_version(cls):
         """Towline's."""
         return towline.__version__
-
-
-def _in_words(progress):
-    """How far the run is, in a line."""
-    chains = progress.get("chains") if isinstance(progress, dict) else None
-    if not chains:
-        return "Sampling"
-    parts = [c["phase"] + (f" ({c['draws']} draws)" if c["phase"] == "sampling" else "") for c in chains]
-    slow = sum(c["slow_evaluations"] for c in chains)
-    return f"Progress: {', '.join(parts)}; {slow} slow evaluations"

@@ -43,6 +43,24 @@ class Speeds:
         """The fast blocks, from slower to faster."""
         return self.blocks[self.n_slow :]
 
+    def following(self, slow, fast):
+        """The same with parameters in this order, slow and fast; nothing where the blocks do not allow that."""
+        for n_slow in [self.n_slow, *range(1, len(self.blocks) + 1)]:
+            if {name for block in self.blocks[:n_slow] for name in block} == set(slow):
+                break
+        else:
+            return None
+        rest = list(fast)
+        levels = []
+        for block in self.blocks[n_slow:]:
+            head, rest = rest[: len(block)], rest[len(block) :]
+            if set(head) != set(block):
+                return None
+            levels.append(head)
+        costs = [self.costs[0], *self.costs[n_slow:]]
+        ratio = self.ratio if n_slow == self.n_slow else _ratio(costs, 1)
+        return Speeds([list(slow), *levels], 1, costs, ratio, "as the run has it whose tuning is used")
+
 
 def find(model, blocking=None, log=None):
     """The speeds of a model: Cobaya's own blocks, or those that the user wrote under `blocking`."""

@@ -1,4 +1,5 @@
-"""A tuning from a covariance matrix, for runs without warm-up: random walks in x, y carried along the regression on x.
+"""What a covariance matrix gives: where chains move, for warm-up to begin with; or a whole tuning, for runs without warm-up
+(random walks in x, y carried along the regression on x).
 
 Whatever the matrix, the run is exact: it says how to move, not where the posterior is.
 """
@@ -7,22 +8,34 @@ import math
 
 import numpy as np
 
-# Intervals of a drag, and fast moves between slow ones: modest, since nothing was measured.
+# Intervals of a drag: modest, since nothing was measured. Fast moves between slow ones: several for each parameter, if they cost no
+# more than this share of a slow evaluation.
 INTERVALS = 8
-EXTRA = 4
+MOVES_EACH, EXTRA_SHARE = 8, 0.25
 # Shares of the learned proposal, of the main drag and of the safe one: with one frame the two drags are the same.
 SHARES = [0.0, 1.0, 0.0]
 
 
-def from_covariance(covmat, names, priors, slow, fast, centre):
-    """The tuning, as the dictionary that a run directory's manifest holds, from a matrix in the order of `names`."""
+def slow_covariance(covmat, names, priors, slow, centre):
+    """The covariance of the slow parameters on the scale on which chains move, row by row."""
+    return _moved(covmat, names, priors, slow, centre)[0].ravel().tolist()
+
+
+def _moved(covmat, names, priors, which, centre):
+    """The covariance of these parameters on the scale on which chains move, and where the centre lies there."""
     place = {name: k for k, name in enumerate(names)}
-    order = [place[name] for name in slow + fast]
-    jacobian, middle = _unconstrained([priors[n] for n in slow + fast], [centre[place[n]] for n in slow + fast])
+    order = [place[name] for name in which]
+    jacobian, middle = _unconstrained([priors[n] for n in which], [centre[place[n]] for n in which])
     full = jacobian @ np.asarray(covmat)[np.ix_(order, order)] @ jacobian.T
     # A circle takes two coordinates, of which one is the distance from its middle: it has a width of its own.
-    for k, width in enumerate(_own_widths([priors[n] for n in slow + fast])):
+    for k, width in enumerate(_own_widths([priors[n] for n in which])):
         full[k, k] += width**2
+    return 0.5 * (full + full.T), middle
+
+
+def from_covariance(covmat, names, priors, slow, fast, centre, ratio):
+    """The tuning, as the dictionary that a run directory's manifest holds, from a matrix in the order of `names`."""
+    full, middle = _moved(covmat, names, priors, slow + fast, centre)
     p = sum(2 if priors[n].family == "UniformPeriodic" else 1 for n in slow)
     xx, yx, yy = full[:p, :p], full[p:, :p], full[p:, p:]
     slope = np.linalg.solve(xx, yx.T).T if p else np.zeros((len(yy), 0))
@@ -43,7 +56,8 @@ def from_covariance(covmat, names, priors, slow, fast, centre):
         "safe": setting,
         "shares": SHARES,
         "surrogate": None,
-        "extra": EXTRA,
+        "extra": max(1, min(MOVES_EACH * d, int(EXTRA_SHARE * (ratio or 1.0)))),
+        "prices": {"slow": ratio or 1.0, "nested": None, "measured": None},
         "trials": [],
         "notes": ["made from a covariance matrix: there was no warm-up"],
     }

@@ -15,6 +15,8 @@ const POINTS: usize = 200;
 const SHOWN: usize = 40;
 /// The most groups whose coverage is drawn.
 const GROUPS: usize = 60;
+/// Replicated responses so many times larger than the observed are drawn by their digits.
+const FAR: f64 = 100.0;
 /// The level of the intervals.
 const LEVEL: f64 = 0.9;
 
@@ -32,23 +34,15 @@ pub struct Picture {
 enum Left {
     /// Roots of frequencies: of the data, and the 5 %, 50 % and 95 % quantiles of the replicated.
     Rootogram(Vec<(f64, f64, [f64; 3])>),
-    /// Densities: places, of the data, of some replicated data.
-    Densities(Vec<f64>, Vec<f64>, Vec<Vec<f64>>),
+    /// Densities: of what, places, of the data, of some replicated data.
+    Densities(&'static str, Vec<f64>, Vec<f64>, Vec<Vec<f64>>),
 }
 
 impl Picture {
     /// Of data like those of a fit.
     pub fn new(posterior: &Posterior, copies: &[Vec<f64>], what: &str) -> Self {
         let observed = posterior.predictor.model().response();
-        let whole = observed
-            .iter()
-            .chain(copies.iter().flatten())
-            .all(|y| y.fract() == 0.0);
-        let left = if whole {
-            rootogram(observed, copies)
-        } else {
-            densities(observed, copies)
-        };
+        let left = left(observed, copies);
         let (inside, should): (Vec<bool>, Vec<f64>) = (0..observed.len())
             .map(|row| holds(observed, copies, row))
             .unzip();
@@ -104,6 +98,27 @@ impl Picture {
     }
 }
 
+/// What is drawn of the distribution of all responses.
+fn left(observed: &[f64], copies: &[Vec<f64>]) -> Left {
+    let mut sizes: Vec<f64> = copies.iter().flatten().map(|y| y.abs()).collect();
+    sizes.sort_by(f64::total_cmp);
+    let most = sizes[(0.95 * (sizes.len() - 1) as f64) as usize];
+    let own = observed.iter().fold(0.0, |most: f64, y| most.max(y.abs()));
+    // Priors without a scale make numbers of every size: only their digits can be drawn.
+    if most.is_nan() || most > FAR * (own + 1.0) {
+        let digits = |y: &f64| y.signum() * (1.0 + y.abs().min(f64::MAX)).log10();
+        let of = |data: &[f64]| data.iter().map(digits).collect::<Vec<f64>>();
+        let copies: Vec<Vec<f64>> = copies.iter().map(|data| of(data)).collect();
+        return densities("log10(1 + y)", &of(observed), &copies);
+    }
+    let mut all = observed.iter().chain(copies.iter().flatten());
+    if all.all(|y| y.fract() == 0.0) {
+        rootogram(observed, copies)
+    } else {
+        densities("y", observed, copies)
+    }
+}
+
 /// Whether an observation lies in the interval of its replicates, and how often it should: of whole numbers, an interval
 /// holds more than it must.
 fn holds(observed: &[f64], copies: &[Vec<f64>], row: usize) -> (bool, f64) {
@@ -147,7 +162,7 @@ fn rootogram(observed: &[f64], copies: &[Vec<f64>]) -> Left {
     Left::Rootogram((0..bars).map(one).collect())
 }
 
-fn densities(observed: &[f64], copies: &[Vec<f64>]) -> Left {
+fn densities(of_what: &'static str, observed: &[f64], copies: &[Vec<f64>]) -> Left {
     let mut all: Vec<f64> = copies.iter().take(SHOWN).flatten().copied().collect();
     all.sort_by(f64::total_cmp);
     let at = |p: f64| all[((all.len() - 1) as f64 * p) as usize];
@@ -175,7 +190,7 @@ fn densities(observed: &[f64], copies: &[Vec<f64>]) -> Left {
     };
     let own = of(observed);
     let others = copies.iter().take(SHOWN).map(|data| of(data)).collect();
-    Left::Densities(places, own, others)
+    Left::Densities(of_what, places, own, others)
 }
 
 impl Scene for Picture {
@@ -220,25 +235,26 @@ impl Picture {
                 let ends = (bars[0].0 - half, bars[bars.len() - 1].0 + half);
                 let top = bars.iter().map(|b| b.1.max(b.2[2])).fold(0.0, f64::max);
                 (
-                    "√ of how often each value occurs: bars observed, lines 90 % of replicated",
+                    "√ of how often each value occurs: bars observed, lines 90 % of replicated"
+                        .to_owned(),
                     ends,
                     top,
                 )
             }
-            Left::Densities(places, own, others) => {
+            Left::Densities(of_what, places, own, others) => {
                 let top = own
                     .iter()
                     .chain(others.iter().flatten())
                     .copied()
                     .fold(0.0, f64::max);
                 (
-                    "densities: dark observed, light replicated",
+                    format!("densities of {of_what}: dark observed, light replicated"),
                     (places[0], places[places.len() - 1]),
                     top,
                 )
             }
         };
-        area.draw_text(caption, &text(12.0, INK), (px(8.0), px(8.0)))?;
+        area.draw_text(&caption, &text(12.0, INK), (px(8.0), px(8.0)))?;
         let mut chart = ChartBuilder::on(area)
             .margin_top(px(20.0))
             .margin_right(px(12.0))
@@ -278,7 +294,7 @@ impl Picture {
                     Circle::new((*at, *middle), px(2.2), VERMILION.filled())
                 }))?;
             }
-            Left::Densities(places, own, others) => {
+            Left::Densities(_, places, own, others) => {
                 for other in others {
                     let line = places.iter().copied().zip(other.iter().copied());
                     chart.draw_series(LineSeries::new(
@@ -345,5 +361,52 @@ impl Picture {
                 .map(|(k, (_, share, _))| Circle::new((k as f64, *share), px(2.8), BLUE.filled())),
         )?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use towline::Rng;
+
+    /// Counts with mean 3, by cumulated probabilities.
+    fn poisson(mean: f64, rng: &mut Rng) -> f64 {
+        let (mut k, mut p, u) = (0.0, (-mean).exp(), rng.uniform());
+        let mut sum = p;
+        while u > sum && k < 1000.0 {
+            k += 1.0;
+            p *= mean / k;
+            sum += p;
+        }
+        k
+    }
+
+    fn outside(left: &Left) -> usize {
+        let Left::Rootogram(bars) = left else {
+            panic!("counts have a rootogram")
+        };
+        let is_out = |(_, own, [low, _, high]): &&(f64, f64, [f64; 3])| own < low || own > high;
+        bars.iter().filter(is_out).count()
+    }
+
+    #[test]
+    fn counts_that_a_model_does_not_make_stand_out_of_their_bars() {
+        let mut rng = Rng::stream(3, 0);
+        let copies: Vec<Vec<f64>> = (0..200)
+            .map(|_| (0..300).map(|_| poisson(3.0, &mut rng)).collect())
+            .collect();
+        let same: Vec<f64> = (0..300).map(|_| poisson(3.0, &mut rng)).collect();
+        // The mean of each varies as an exponential number does: a negative binomial.
+        let wild: Vec<f64> = (0..300)
+            .map(|_| poisson(-3.0 * rng.uniform().ln(), &mut rng))
+            .collect();
+        assert!(outside(&rootogram(&same, &copies)) <= 3);
+        assert!(outside(&rootogram(&wild, &copies)) >= 6);
+        // Counts of every size, and none at all: their digits are drawn.
+        let vast = vec![vec![0.0, 1e30, f64::INFINITY]; 20];
+        let Left::Densities(of, places, _, _) = left(&[1.0, 2.0], &vast) else {
+            panic!("a rootogram of 1e30")
+        };
+        assert!(of.contains("log10") && places.iter().all(|x| x.is_finite()));
     }
 }

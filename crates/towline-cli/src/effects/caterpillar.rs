@@ -31,6 +31,9 @@ pub struct Caterpillar {
 /// The most effects that have their names beside them.
 const NAMED: usize = 60;
 
+/// Letters of a name that are shown.
+const LETTERS: usize = 24;
+
 impl Caterpillar {
     /// Of these effects, the smallest at the bottom.
     pub fn new(title: String, level: f64, mut entries: Vec<Entry>) -> Self {
@@ -45,6 +48,12 @@ impl Caterpillar {
             about,
             entries,
         }
+    }
+
+    /// Room for the longest name that is shown, in points.
+    fn gutter(&self) -> f64 {
+        let lengths = self.entries.iter().map(|e| e.name.chars().count());
+        20.0 + 6.2 * lengths.max().unwrap_or(0).min(LETTERS) as f64
     }
 
     fn height(&self) -> f64 {
@@ -76,7 +85,7 @@ impl Scene for Caterpillar {
         area.draw_text(&self.title, &bold(15.0, INK), (px(24.0), px(26.0)))?;
         area.draw_text(&self.about, &text(12.0, AXIS), (px(24.0), px(48.0)))?;
         let names = self.entries.len() <= NAMED;
-        let left = if names { 130.0 } else { 30.0 };
+        let left = if names { self.gutter() } else { 30.0 };
         let place = area.clone().shrink(
             (px(16.0), px(64.0)),
             (px(604.0) as u32, px(self.height() + 32.0) as u32),
@@ -117,7 +126,7 @@ impl Scene for Caterpillar {
         if names {
             for (k, e) in self.entries.iter().enumerate() {
                 let (_, y) = chart.backend_coord(&(0.0, k as f64));
-                let name: String = e.name.chars().take(18).collect();
+                let name: String = e.name.chars().take(LETTERS).collect();
                 area.draw_text(&name, &text(11.0, INK), (px(24.0), y))?;
             }
         }

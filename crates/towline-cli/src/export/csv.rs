@@ -14,6 +14,24 @@ pub fn write(run: &RunDir, out: &Path) -> Result<()> {
 fn table(run: &RunDir, out: &File) -> Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     let manifest = run.manifest();
+    if super::is_weighted(run)? {
+        let mut header: Vec<&str> = run.names().collect();
+        header.extend(["log_density", "weight"]);
+        writer.write_record(&header)?;
+        let mut failed = None;
+        run.weighted()?.each(|row| {
+            if failed.is_none() {
+                failed = writer
+                    .write_record(row.iter().map(ToString::to_string))
+                    .err();
+            }
+        })?;
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
+        writer.flush()?;
+        return Ok(());
+    }
     let mut header = vec!["chain", "draw"];
     header.extend(run.names());
     header.extend(manifest.statistics.iter().map(String::as_str));

@@ -52,6 +52,27 @@ fn fill(run: &RunDir, root: &Path) -> Result<()> {
     }
     names.flush()?;
     ranges.flush()?;
+    if super::is_weighted(run)? {
+        let mut file = BufWriter::new(File::create(named("_1.txt"))?);
+        let mut failed = None;
+        let rows = run.weighted()?;
+        // GetDist takes weights for counts where it can: their mean is one.
+        let scale = rows.rows() as f64;
+        rows.each(|row| {
+            let (log, weight) = (row[columns.len()], row[columns.len() + 1]);
+            let log = log - log_jacobian(columns, row);
+            let numbers = std::iter::once(&row[..columns.len()]).flatten();
+            let text: String = numbers.map(|value| format!(" {value:e}")).collect();
+            if failed.is_none() && weight > 0.0 {
+                failed = writeln!(file, "{:e} {:e}{text}", weight * scale, -log).err();
+            }
+        })?;
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
+        file.flush()?;
+        return Ok(());
+    }
     for chain in 0..run.chains() {
         let mut file = BufWriter::new(File::create(named(&format!("_{}.txt", chain + 1)))?);
         let mut last: Vec<f64> = Vec::new();

@@ -2,15 +2,11 @@
 //!
 //! Written by hand: a few small JSON files beside raw doubles, which every version of Zarr and ArviZ reads.
 
-mod fitted;
-mod terms;
-
-use super::names::unique;
+use super::arviz::{self, Axis, Dimension, Sink};
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
-use terms::Term;
 use towline::store::RunDir;
 
 /// Writes the store into a folder, in place of an earlier one once all of it is written.
@@ -44,87 +40,93 @@ fn fill(run: &RunDir, folder: &Path) -> Result<()> {
     let mut store = Store {
         folder: folder.to_path_buf(),
         metadata: Map::new(),
+        about: json!({
+            "inference_library": "towline", "inference_library_version": run.manifest().towline,
+            "arviz_version": "0.23", "created_at": "",
+        }),
     };
-    let manifest = run.manifest();
-    store.group("", json!({}))?;
-    let about = json!({
-        "inference_library": "towline", "inference_library_version": manifest.towline,
-        "arviz_version": "0.23", "created_at": "",
-    });
-    let axis = Axis::new(1, run.common_rows());
-    store.group("posterior", about.clone())?;
-    store.axes("posterior", run.chains(), &axis)?;
-    let terms = Term::all(&manifest.latents);
-    let mut names: Vec<String> = run.names().map(str::to_owned).collect();
-    names.extend(terms.iter().map(|term| term.name.clone()));
-    let names = unique(&names, safe);
-    let (columns, arrays) = names.split_at(manifest.columns.len());
-    for (name, chains) in columns.iter().zip(run.columns()?) {
-        store.array("posterior", name, &chains, &axis, &[])?;
-    }
-    store.group("sample_stats", about.clone())?;
-    store.axes("sample_stats", run.chains(), &axis)?;
-    for name in &manifest.statistics {
-        let ours = run.statistics(name)?;
-        let theirs = if name == "log_density" { "lp" } else { name };
-        store.array("sample_stats", theirs, &ours, &axis, &[])?;
-    }
-    if !terms.is_empty() {
-        let length = (0..run.chains())
-            .map(|k| run.latents(k).rows())
-            .min()
-            .unwrap_or(0);
-        // Thinned, they have a group of their own: theirs are other draws than the rest's.
-        let thinned = manifest.latent_every != 1;
-        let axis = Axis::new(manifest.latent_every, length);
-        let group = if thinned { "latents" } else { "posterior" };
-        if thinned {
-            store.group(group, about.clone())?;
-            store.axes(group, run.chains(), &axis)?;
-        }
-        for (term, name) in terms.iter().zip(arrays) {
-            let values = (0..run.chains())
-                .map(|chain| term.values(run.latents(chain), length))
-                .collect::<Result<Vec<_>>>()?;
-            store.array(group, name, &values, &axis, &term.dimensions)?;
-        }
-    }
-    if manifest.model.get("kind").and_then(Value::as_str) == Some("fit") {
-        fitted::add(&mut store, run, &about)?;
-    }
+    store.describe_group("", json!({}))?;
+    arviz::groups(run, &arviz::GROUPS, &mut store)?;
     store.consolidate()
 }
 
-/// A slash would be a folder of its own, and a leading dot one of Zarr's own files.
-fn safe(name: &str) -> String {
-    name.replace(['/', '\\'], "_")
-        .trim_start_matches('.')
-        .to_owned()
-}
-
-/// Draws: their numbers.
-struct Axis {
-    steps: Vec<i64>,
-}
-
-impl Axis {
-    /// The last of every so many steps.
-    fn new(every: u64, length: usize) -> Self {
-        let steps = (1..=length as i64).map(|k| k * every as i64 - 1).collect();
-        Self { steps }
+impl Sink for Store {
+    fn group(&mut self, name: &str, axis: Option<&Axis>) -> Result<()> {
+        self.describe_group(name, self.about.clone())?;
+        match axis {
+            Some(axis) => self.axes(name, axis),
+            None => Ok(()),
+        }
     }
-}
 
-/// A dimension of an array beside chain and draw.
-#[derive(Debug, Clone, PartialEq)]
-struct Dimension {
-    name: String,
-    labels: Vec<String>,
+    /// A chunk for each chain: draw after draw, dimension after dimension.
+    fn array(
+        &mut self,
+        group: &str,
+        name: &str,
+        chains: &[Vec<f64>],
+        axis: &Axis,
+        dimensions: &[Dimension],
+    ) -> Result<()> {
+        let key = format!("{group}/{name}");
+        let sizes: Vec<usize> = dimensions.iter().map(|d| d.labels.len()).collect();
+        let mut shape = vec![chains.len(), axis.steps.len()];
+        shape.extend(&sizes);
+        let chunk: Vec<usize> = std::iter::once(1)
+            .chain(shape[1..].iter().map(|n| *n.max(&1)))
+            .collect();
+        let mut names = vec!["chain", "draw"];
+        names.extend(dimensions.iter().map(|d| d.name.as_str()));
+        self.describe(
+            &key,
+            json!(shape),
+            json!(chunk),
+            "<f8",
+            json!("NaN"),
+            json!(names),
+        )?;
+        for dimension in dimensions {
+            self.labels(group, dimension)?;
+        }
+        let size: usize = shape[1..].iter().product();
+        for (k, draws) in chains.iter().enumerate() {
+            let draws = &draws[..size.min(draws.len())];
+            let bytes: Vec<u8> = draws.iter().flat_map(|v| v.to_le_bytes()).collect();
+            let mut file = format!("{k}.0");
+            sizes.iter().for_each(|_| file += ".0");
+            fs::write(self.folder.join(&key).join(file), bytes)?;
+        }
+        Ok(())
+    }
+
+    fn plain(
+        &mut self,
+        group: &str,
+        name: &str,
+        values: &[f64],
+        dimension: &Dimension,
+    ) -> Result<()> {
+        let key = format!("{group}/{name}");
+        let (size, names) = (values.len(), json!([dimension.name]));
+        self.describe(
+            &key,
+            json!([size]),
+            json!([size.max(1)]),
+            "<f8",
+            json!("NaN"),
+            names,
+        )?;
+        self.labels(group, dimension)?;
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        fs::write(self.folder.join(&key).join("0"), bytes)?;
+        Ok(())
+    }
 }
 
 struct Store {
     folder: PathBuf,
     metadata: Map<String, Value>,
+    about: Value,
 }
 
 impl Store {
@@ -138,7 +140,7 @@ impl Store {
         Ok(())
     }
 
-    fn group(&mut self, name: &str, attributes: Value) -> Result<()> {
+    fn describe_group(&mut self, name: &str, attributes: Value) -> Result<()> {
         let at = |file: &str| {
             if name.is_empty() {
                 file.to_owned()
@@ -151,8 +153,8 @@ impl Store {
     }
 
     /// The coordinates of a group: the numbers of chains and of draws.
-    fn axes(&mut self, group: &str, chains: usize, axis: &Axis) -> Result<()> {
-        let chain: Vec<i64> = (0..chains as i64).collect();
+    fn axes(&mut self, group: &str, axis: &Axis) -> Result<()> {
+        let chain: Vec<i64> = (0..axis.chains as i64).collect();
         for (name, values) in [("chain", &chain), ("draw", &axis.steps)] {
             let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
             self.coordinate(group, name, values.len(), "<i8", &bytes)?;
@@ -201,70 +203,6 @@ impl Store {
             &dtype,
             &bytes,
         )
-    }
-
-    /// An array with a chunk for each chain: draw after draw, dimension after dimension.
-    fn array(
-        &mut self,
-        group: &str,
-        name: &str,
-        chains: &[Vec<f64>],
-        axis: &Axis,
-        dimensions: &[Dimension],
-    ) -> Result<()> {
-        let key = format!("{group}/{name}");
-        let sizes: Vec<usize> = dimensions.iter().map(|d| d.labels.len()).collect();
-        let mut shape = vec![chains.len(), axis.steps.len()];
-        shape.extend(&sizes);
-        let chunk: Vec<usize> = std::iter::once(1)
-            .chain(shape[1..].iter().map(|n| *n.max(&1)))
-            .collect();
-        let mut names = vec!["chain", "draw"];
-        names.extend(dimensions.iter().map(|d| d.name.as_str()));
-        self.describe(
-            &key,
-            json!(shape),
-            json!(chunk),
-            "<f8",
-            json!("NaN"),
-            json!(names),
-        )?;
-        for dimension in dimensions {
-            self.labels(group, dimension)?;
-        }
-        let size: usize = shape[1..].iter().product();
-        for (k, draws) in chains.iter().enumerate() {
-            let draws = &draws[..size.min(draws.len())];
-            let bytes: Vec<u8> = draws.iter().flat_map(|v| v.to_le_bytes()).collect();
-            let mut file = format!("{k}.0");
-            sizes.iter().for_each(|_| file += ".0");
-            fs::write(self.folder.join(&key).join(file), bytes)?;
-        }
-        Ok(())
-    }
-
-    /// An array without chains and draws.
-    fn plain(
-        &mut self,
-        group: &str,
-        name: &str,
-        values: &[f64],
-        dimension: &Dimension,
-    ) -> Result<()> {
-        let key = format!("{group}/{name}");
-        let (size, names) = (values.len(), json!([dimension.name]));
-        self.describe(
-            &key,
-            json!([size]),
-            json!([size.max(1)]),
-            "<f8",
-            json!("NaN"),
-            names,
-        )?;
-        self.labels(group, dimension)?;
-        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        fs::write(self.folder.join(&key).join("0"), bytes)?;
-        Ok(())
     }
 
     fn describe(

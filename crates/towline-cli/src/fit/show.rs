@@ -23,7 +23,7 @@ pub fn render(resolved: &Resolved, target: &LatentGaussian) -> String {
         let words: Vec<&str> = formula.split_whitespace().collect();
         let _ = writeln!(text, "{}", words.join(" "));
     }
-    for gp in &model.gp {
+    for gp in &resolved.gp {
         let _ = writeln!(
             text,
             "Gaussian process over {}: {}{}",
@@ -35,6 +35,9 @@ pub fn render(resolved: &Resolved, target: &LatentGaussian) -> String {
                 Distance::Chord => ", distances in km through the Earth (chords)",
             }
         );
+    }
+    for component in &resolved.parts.components {
+        let _ = writeln!(text, "{}: {}", component.name, component.about());
     }
     let _ = writeln!(
         text,

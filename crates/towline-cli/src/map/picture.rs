@@ -320,7 +320,7 @@ impl Picture {
             let value = panel.low + part * (panel.high - panel.low);
             let y = TOP + height * (1.0 - part);
             area.draw_text(
-                &three_digits(value),
+                &digits_for(value, (panel.high - panel.low) / (LABELS - 1) as f64),
                 &text(11.0, AXIS),
                 (px(left + BAR + 5.0), px(y)),
             )?;
@@ -329,18 +329,18 @@ impl Picture {
     }
 }
 
-/// A number to three digits.
-fn three_digits(value: f64) -> String {
-    let size = value.abs();
-    let text = if size != 0.0 && !(1e-3..1e4).contains(&size) {
+/// A number with digits enough to tell it from one that is a step away.
+fn digits_for(value: f64, step: f64) -> String {
+    let size = value.abs().max(step.abs());
+    let text = if size != 0.0 && !(1e-3..1e5).contains(&size) {
         format!("{value:.2e}")
     } else {
-        let digits = if size >= 1.0 {
-            2 - (size.log10().floor() as i32).min(2)
+        let digits = if step > 0.0 {
+            1 - step.log10().floor() as i32
         } else {
-            3
+            2
         };
-        format!("{value:.*}", digits as usize)
+        format!("{value:.*}", digits.clamp(0, 6) as usize)
     };
     text.replace('-', "−")
 }
@@ -378,11 +378,12 @@ mod tests {
     }
 
     #[test]
-    fn scale_labels_are_short() {
-        assert_eq!(three_digits(-1.2345), "−1.23");
-        assert_eq!(three_digits(123.45), "123");
-        assert_eq!(three_digits(0.01234), "0.012");
-        assert_eq!(three_digits(1.5e6), "1.50e6");
-        assert_eq!(three_digits(0.0), "0.000");
+    fn scale_labels_are_short_and_differ() {
+        assert_eq!(digits_for(-1.2345, 0.6), "−1.23");
+        assert_eq!(digits_for(123.45, 20.0), "123");
+        assert_eq!(digits_for(0.00234, 0.0004), "0.00234");
+        assert_eq!(digits_for(1.5e6, 1e5), "1.50e6");
+        assert_eq!(digits_for(0.0, 0.25), "0.00");
+        assert_eq!(digits_for(3.0, 0.0), "3.00");
     }
 }

@@ -1,18 +1,12 @@
 //! Predictions as CSV: the new rows' own columns, then the predictor, the expected response and a new response.
 
+use super::Joint;
 use anyhow::Result;
 use std::io::Write;
-use towline_models::{Interval, JointDraw, Resolved, Surface, Table};
+use towline_models::{Cells, Interval, Resolved, Surface, Table};
 
-/// Writes a row for each row of the table.
-pub fn write(
-    out: impl Write,
-    table: &Table,
-    surface: &Surface,
-    resolved: &Resolved,
-    level: f64,
-) -> Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
+/// What is predicted, column by column: the predictor, the expected response and a new response.
+pub fn columns(surface: &Surface, resolved: &Resolved, level: f64) -> Vec<(String, Cells)> {
     let tail = 50.0 * (1.0 - level);
     let parts = [
         "mean".into(),
@@ -21,50 +15,69 @@ pub fn write(
         "q50".into(),
         percent(100.0 - tail),
     ];
-    let mut header: Vec<String> = table.headers().to_vec();
-    let mut name = |what: &str| header.extend(parts.iter().map(|part| format!("{what}_{part}")));
-    if surface.classes > 1 {
-        for class in resolved.classes() {
-            name(&format!("latent_{class}"));
+    let mut columns = Vec::new();
+    // Five columns for one distribution of each row.
+    let mut add = |what: &str, rows: &[Interval]| {
+        let of: [fn(&Interval) -> f64; 5] =
+            [|i| i.mean, |i| i.sd, |i| i.lower, |i| i.median, |i| i.upper];
+        for (part, of) in parts.iter().zip(of) {
+            let values = rows.iter().map(of).collect();
+            columns.push((format!("{what}_{part}"), Cells::Numbers(values)));
         }
-        for class in resolved.classes() {
-            name(&format!("mean_{class}"));
+    };
+    if surface.classes == 1 {
+        let intervals = surface.intervals(level);
+        for (k, what) in ["latent", "mean", "predictive"].iter().enumerate() {
+            let rows: Vec<Interval> = intervals.iter().map(|row| row[k]).collect();
+            add(what, &rows);
         }
-        header.extend(["predictive_class".into(), "predictive_probability".into()]);
-    } else {
-        ["latent", "mean", "predictive"]
-            .iter()
-            .for_each(|what| name(what));
+        return columns;
     }
-    writer.write_record(&header)?;
-    let columns = table
+    let rows = 0..surface.rows;
+    let means: Vec<Vec<Interval>> = rows
+        .clone()
+        .map(|row| surface.classes_of(row, level))
+        .collect();
+    for (k, class) in resolved.classes().iter().enumerate() {
+        let latent: Vec<Interval> = rows
+            .clone()
+            .map(|row| surface.latent(k, row, level))
+            .collect();
+        add(&format!("latent_{class}"), &latent);
+    }
+    for (k, class) in resolved.classes().iter().enumerate() {
+        let of: Vec<Interval> = means.iter().map(|row| row[k]).collect();
+        add(&format!("mean_{class}"), &of);
+    }
+    let best = |row: &Vec<Interval>| {
+        let order = (0..row.len()).max_by(|a, b| row[*a].mean.total_cmp(&row[*b].mean));
+        order.unwrap_or(0)
+    };
+    let classes = means
+        .iter()
+        .map(|row| resolved.classes()[best(row)].clone());
+    let shares = means.iter().map(|row| row[best(row)].mean).collect();
+    columns.push(("predictive_class".into(), Cells::Words(classes.collect())));
+    columns.push(("predictive_probability".into(), Cells::Numbers(shares)));
+    columns
+}
+
+/// Writes the columns of a table, and those that were predicted, with as many digits as they are worth.
+pub fn write(out: impl Write, table: &Table, predicted: &[(String, Cells)]) -> Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    let names = predicted.iter().map(|(name, _)| name);
+    writer.write_record(table.headers().iter().chain(names))?;
+    let own = table
         .headers()
         .iter()
         .map(|name| table.text(name))
         .collect::<Result<Vec<_>, _>>()?;
-    let intervals = match surface.classes {
-        1 => surface.intervals(level),
-        _ => Vec::new(),
-    };
-    for row in 0..surface.rows {
-        let mut record: Vec<String> = columns.iter().map(|column| column[row].clone()).collect();
-        let mut add = |of: Interval| {
-            let numbers = [of.mean, of.sd, of.lower, of.median, of.upper];
-            record.extend(numbers.map(number));
-        };
-        if surface.classes > 1 {
-            for class in 0..surface.classes {
-                add(surface.latent(class, row, level));
-            }
-            let means = surface.classes_of(row, level);
-            means.iter().for_each(|of| add(*of));
-            let best = (0..means.len()).max_by(|a, b| means[*a].mean.total_cmp(&means[*b].mean));
-            let best = best.unwrap_or(0);
-            record.push(resolved.classes()[best].clone());
-            record.push(number(means[best].mean));
-        } else {
-            intervals[row].iter().for_each(|of| add(*of));
-        }
+    for row in 0..table.rows() {
+        let mut record: Vec<String> = own.iter().map(|column| column[row].clone()).collect();
+        record.extend(predicted.iter().map(|(_, cells)| match cells {
+            Cells::Numbers(values) => number(values[row]),
+            Cells::Words(values) => values[row].clone(),
+        }));
         writer.write_record(&record)?;
     }
     writer.flush()?;
@@ -72,13 +85,12 @@ pub fn write(
 }
 
 /// Writes joint draws: a line for each draw and row.
-pub fn write_joint(
-    out: impl Write,
-    draws: &[JointDraw],
-    places: &[(usize, usize)],
-    rows: usize,
-    classes: &[String],
-) -> Result<()> {
+pub fn write_joint(out: impl Write, joint: &Joint, rows: usize) -> Result<()> {
+    let Joint {
+        draws,
+        places,
+        classes,
+    } = joint;
     let mut writer = csv::Writer::from_writer(out);
     let several = draws.first().is_some_and(|draw| draw.eta.len() > rows);
     let mut header: Vec<String> = ["chain", "draw", "row"].map(String::from).to_vec();

@@ -51,6 +51,15 @@ pub struct SamplingOptions {
     #[arg(long, value_name = "N")]
     pub ess: Option<f64>,
 
+    /// Stop once the standard error of every slow parameter is so many posterior standard deviations (0.03, say): by weighing slow
+    /// points or by draws, whichever is predicted to take fewer slow evaluations
+    #[arg(long, value_name = "E")]
+    pub error: Option<f64>,
+
+    /// With --error, slow points that are weighed at a time [default: one for each core]; estimates do not depend on it
+    #[arg(long, value_name = "N")]
+    pub workers: Option<usize>,
+
     /// Store latent variables once in so many draws
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub thin_latents: u64,
@@ -112,6 +121,8 @@ impl SamplingOptions {
             time_limit: self.time_limit,
             checkpoint_every: self.checkpoint_every,
             stop,
+            error: self.error,
+            workers: self.workers,
             latent_every: self.thin_latents,
             on_failure: match self.failures {
                 Failures::End => OnFailure::End,

@@ -100,6 +100,11 @@ impl Display {
                         .iter()
                         .map(|c| c.draws.to_string())
                         .collect();
+                    if progress.weighing.is_some() {
+                        // Progress that nobody can see is no reason to stop.
+                        let _ = writeln!(io::stderr(), "{foot_text}");
+                        return;
+                    }
                     let line = format!(
                         "draws {} of {}  {foot_text}",
                         draws.join(", "),
@@ -130,6 +135,16 @@ impl Display {
 
     /// What is said of all chains together.
     fn together(&self, progress: &Progress) -> String {
+        if let Some(w) = &progress.weighing {
+            let mut text = format!(
+                "{} slow evaluations to learn, {} of {} points weighed",
+                w.learned, w.points, w.planned
+            );
+            if let Some(error) = w.error {
+                text += &format!("  error {error:.3} of {} asked", w.asked);
+            }
+            return text;
+        }
         let mut parts = Vec::new();
         let warming = progress
             .chains

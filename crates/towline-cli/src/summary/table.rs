@@ -111,6 +111,40 @@ pub fn render(summary: &RunSummary, quantiles: &[Quantiles], level: f64, colour:
     text
 }
 
+/// The table of estimates by weights, where there are no draws.
+pub fn estimates(summary: &RunSummary) -> String {
+    let all: Vec<_> = summary
+        .parameters
+        .iter()
+        .filter_map(|p| p.estimate.as_ref().map(|e| (&p.name, e)))
+        .collect();
+    let names = all
+        .iter()
+        .map(|(name, _)| name.chars().count())
+        .max()
+        .unwrap_or(0);
+    let headings = ["mean", "± se", "sd", "5 %", "50 %", "95 %", "worth draws"];
+    let widths = [9, 9, 9, 9, 9, 9, 12];
+    let mut text = " ".repeat(names);
+    for (heading, width) in headings.iter().zip(widths) {
+        let _ = write!(text, "{heading:>width$}");
+    }
+    let _ = write!(
+        text,
+        "\n{}",
+        "─".repeat(names + widths.iter().sum::<usize>())
+    );
+    for (name, e) in all {
+        let [low, median, high] = e.quantiles;
+        let cells = [e.mean, e.se, e.sd, low, median, high].map(brief);
+        let _ = write!(text, "\n{name:<names$}");
+        for (cell, width) in cells.iter().chain([&whole(e.equivalent_draws)]).zip(widths) {
+            let _ = write!(text, "{cell:>width$}");
+        }
+    }
+    text
+}
+
 fn width_of(columns: &[Column]) -> usize {
     columns.iter().map(|column| column.width).sum()
 }

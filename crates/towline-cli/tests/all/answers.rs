@@ -293,7 +293,45 @@ fn rows_after_the_checkpoint_are_not_draws() {
 }
 
 #[test]
-fn a_failed_export_leaves_the_earlier_file_and_links_are_replaced() {
+fn what_fails_leaves_the_earlier_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let fit = "run neal1 --chains 2 --draws 40 --warmup 150 --cost-ratio 10 --out r --quiet";
+    said(folder.path(), &fit.split(' ').collect::<Vec<_>>());
+    let commands = [
+        ("export r --to csv --out draws.csv", "draws.csv"),
+        ("export r --to zarr --out z", "z/posterior/x/0.0"),
+        ("export r --to getdist --out c/run", "c/run_1.txt"),
+        ("report r --out report.html --open no", "report.html"),
+    ];
+    let run = |line: &str| {
+        let mut command = towline(folder.path());
+        command.args(line.split(' ')).assert()
+    };
+    let before: Vec<Vec<u8>> = commands
+        .iter()
+        .map(|(line, file)| {
+            run(line).success();
+            fs::read(at(file)).unwrap()
+        })
+        .collect();
+    // A number of the last row is changed: every reader comes to its end before it notices.
+    let mut rows = fs::read(at("r/chain-1.f64")).unwrap();
+    let last = rows.len() - 9;
+    rows[last] ^= 1;
+    fs::write(at("r/chain-1.f64"), rows).unwrap();
+    for ((line, file), before) in commands.iter().zip(&before) {
+        let out = run(line).failure();
+        let said = String::from_utf8_lossy(&out.get_output().stderr).into_owned();
+        assert!(said.contains("checksum"), "{line}: {said}");
+        assert_eq!(&fs::read(at(file)).unwrap(), before, "{line}");
+    }
+    let left = fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(left, 5, "nothing half-written is left behind");
+}
+
+#[test]
+fn exports_have_dimensions_and_replace_links() {
     let folder = fits();
     let zarr = folder.join("nb/draws.zarr");
     said(folder, &["export", "nb", "--to", "zarr"]);
@@ -306,6 +344,8 @@ fn a_failed_export_leaves_the_earlier_file_and_links_are_replaced() {
     ] {
         assert!(zarr.join(group).join(".zgroup").exists(), "{group}");
     }
+    // Again, in place of the earlier one.
+    said(folder, &["export", "nb", "--to", "zarr"]);
     let described = fs::read_to_string(zarr.join("posterior/effect_g/.zattrs")).unwrap();
     assert!(described.contains("\"g\""), "{described}");
     #[cfg(unix)]

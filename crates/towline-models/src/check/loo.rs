@@ -2,6 +2,7 @@
 //! 2017; Vehtari et al. 2024), step by step as ArviZ has it, and WAIC.
 
 use crate::predict::ln_sum;
+use towline::diagnose::generalised_pareto;
 
 /// The expected log predictive density, each observation left out in turn.
 #[derive(Debug, Clone, PartialEq)]
@@ -118,7 +119,7 @@ fn smoothed(mut weights: Vec<f64>, efficiency: f64) -> (Vec<f64>, f64) {
             .iter()
             .map(|i| weights[*i].exp() - cutoff.exp())
             .collect();
-        let (k, sigma) = fit(&excess);
+        let (k, sigma) = generalised_pareto(&excess);
         shape = k;
         if k.is_finite() {
             for (order, i) in above.iter().enumerate() {
@@ -132,35 +133,6 @@ fn smoothed(mut weights: Vec<f64>, efficiency: f64) -> (Vec<f64>, f64) {
     let scale = ln_sum(&weights);
     weights.iter_mut().for_each(|w| *w -= scale);
     (weights, shape)
-}
-
-/// The generalised Pareto distribution of sorted excesses (Zhang and Stephens 2009), with a weak prior on its shape.
-fn fit(excess: &[f64]) -> (f64, f64) {
-    const PRIOR_B: f64 = 3.0;
-    const PRIOR_K: f64 = 10.0;
-    let n = excess.len() as f64;
-    let points = 30 + n.sqrt() as usize;
-    let quarter = excess[(n / 4.0 + 0.5) as usize - 1];
-    let largest = excess[excess.len() - 1];
-    let mean_log = |b: f64| excess.iter().map(|x| (-b * x).ln_1p()).sum::<f64>() / n;
-    let candidates: Vec<(f64, f64)> = (1..=points)
-        .map(|j| {
-            let root = (points as f64 / (j as f64 - 0.5)).sqrt();
-            let b = (1.0 - root) / (PRIOR_B * quarter) + 1.0 / largest;
-            let k = mean_log(b);
-            (b, n * ((-(b / k)).ln() - k - 1.0))
-        })
-        .collect();
-    let weight = |length: f64| 1.0 / candidates.iter().map(|c| (c.1 - length).exp()).sum::<f64>();
-    let weighted: Vec<(f64, f64)> = candidates
-        .iter()
-        .map(|(b, length)| (*b, weight(*length)))
-        .filter(|(_, w)| *w >= 10.0 * f64::EPSILON)
-        .collect();
-    let sum: f64 = weighted.iter().map(|(_, w)| w).sum();
-    let b: f64 = weighted.iter().map(|(b, w)| b * w / sum).sum();
-    let k = mean_log(b);
-    ((n * k + PRIOR_K * 0.5) / (n + PRIOR_K), -k / b)
 }
 
 fn quantile(p: f64, k: f64, sigma: f64) -> f64 {

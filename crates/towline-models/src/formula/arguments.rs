@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::nearest::did_you_mean;
 
 /// The arguments of one call.
-pub(super) struct Bound<'a> {
+pub(crate) struct Bound<'a> {
     function: &'a str,
     node: &'a Node,
     names: &'static [&'static str],
@@ -15,7 +15,7 @@ pub(super) struct Bound<'a> {
 }
 
 /// Matches the arguments of a call to the names that the function knows.
-pub(super) fn bind<'a>(
+pub(crate) fn bind<'a>(
     function: &'a str,
     names: &'static [&'static str],
     arguments: &'a [Argument],
@@ -132,7 +132,7 @@ pub(super) fn several(node: &Node) -> Vec<&Node> {
 }
 
 /// A number that does not depend on data: 2, −2, 1/3.
-pub(super) fn constant(node: &Node) -> Option<f64> {
+pub(crate) fn constant(node: &Node) -> Option<f64> {
     match &node.bare().kind {
         Kind::Number(number) => Some(*number),
         Kind::Minus(inside) => constant(inside).map(|number| -number),

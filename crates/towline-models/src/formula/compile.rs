@@ -5,6 +5,7 @@ use super::expression::{Context, Tree, affine, deviation, mean};
 use super::factor::FACTORS;
 use super::parser::{Argument, Kind, Node, Operator};
 use super::variable::BASES;
+use crate::component::{component_names, is_component};
 use crate::error::Error;
 use crate::nearest::did_you_mean;
 
@@ -171,6 +172,12 @@ fn call(name: &str, arguments: &[Argument], node: &Node, context: Context) -> Re
             node,
         ));
     }
+    if is_component(name) {
+        return Err(context.error(
+            format!("{name}() is a component: a term of its own, no part of arithmetic"),
+            node,
+        ));
+    }
     if name == "log" && arguments.len() > 1 {
         return logarithm(arguments, node, context);
     }
@@ -197,7 +204,8 @@ fn call(name: &str, arguments: &[Argument], node: &Node, context: Context) -> Re
             .chain(WHOLE)
             .chain(SEVERAL.iter().map(|(known, _)| *known))
             .chain(BASES)
-            .chain(FACTORS);
+            .chain(FACTORS)
+            .chain(component_names());
         let hint = did_you_mean(name, known).map_or(String::new(), |hint| format!("; {hint}"));
         return Err(context.error(
             format!("`{name}` is no function that is known here{hint}"),

@@ -4,6 +4,7 @@ use super::expression::names;
 use super::parser::{Kind, Node, Operator};
 use super::reader::Reader;
 use super::span::SyntaxError;
+use crate::component::is_component;
 
 /// The most columns that `.` stands for: it bounds the depth of the tree, and so of the stack.
 const MOST: usize = 200;
@@ -95,7 +96,7 @@ fn elsewhere(node: &Node, top: bool, out: &mut Vec<String>) {
             elsewhere(right, false, out);
         }
         Kind::Binary(Operator::Bar | Operator::DoubleBar, _, by) => names(by, out),
-        Kind::Call(name, _) if name == "offset" => names(node, out),
+        Kind::Call(name, _) if name == "offset" || is_component(name) => names(node, out),
         Kind::Binary(_, a, b) => {
             elsewhere(a, false, out);
             elsewhere(b, false, out);

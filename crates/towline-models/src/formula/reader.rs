@@ -3,6 +3,7 @@
 use super::parser::{Kind, Node, Operator};
 use super::span::SyntaxError;
 use super::terms::{Formula, Grouping, Response, Term, Terms};
+use crate::component::is_component;
 
 /// More terms than any design written by a person; `(a+b+…)^9` reaches it before memory ends.
 const MOST: usize = 2000;
@@ -65,6 +66,11 @@ pub(super) struct Reader<'a> {
 impl Reader<'_> {
     pub fn error(&self, message: impl Into<String>, node: &Node) -> SyntaxError {
         SyntaxError::new(message, self.text, node.span)
+    }
+
+    fn only_added(&self, name: &str, node: &Node) -> SyntaxError {
+        let message = format!("{name}() is a component: it can only be added, y ~ x + {node}");
+        self.error(message, node)
     }
 
     /// The left side.
@@ -141,6 +147,13 @@ impl Reader<'_> {
                 formula.offsets.push(argument.value.clone());
                 Ok(())
             }
+            Kind::Call(name, _) if is_component(name) => {
+                let (Some(formula), true) = (formula, add) else {
+                    return Err(self.only_added(name, node));
+                };
+                formula.components.push(node.clone());
+                Ok(())
+            }
             _ => {
                 for term in self.product(node)? {
                     let key = term.key();
@@ -170,6 +183,7 @@ impl Reader<'_> {
             Kind::Call(name, _) if name == "offset" => {
                 return Err(self.error("an offset can only be added: y ~ x + offset(log(e))", node));
             }
+            Kind::Call(name, _) if is_component(name) => return Err(self.only_added(name, node)),
             Kind::Name(_) | Kind::Call(..) => vec![Term {
                 variables: vec![node.clone()],
             }],

@@ -13,6 +13,8 @@ pub(crate) struct Formula {
     pub fixed: Terms,
     pub offsets: Vec<Node>,
     pub groups: Vec<Grouping>,
+    /// Calls of functions that make components: `rw1(t)`, `gp(x, y)`.
+    pub components: Vec<Node>,
     /// The names of all columns it uses.
     pub names: Vec<String>,
     /// What `.` was taken to be.
@@ -83,6 +85,7 @@ impl Formula {
             fixed: Terms::default(),
             offsets: Vec::new(),
             groups: Vec::new(),
+            components: Vec::new(),
             names,
             dot,
         };

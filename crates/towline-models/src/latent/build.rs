@@ -1,6 +1,8 @@
 //! How a model is made of plain data.
 
 use super::{Labels, Latent, LatentGaussian};
+use crate::additive::Additive;
+use crate::component::{Component, Grouped};
 use crate::dense::{Dense, Process};
 use crate::error::Error;
 use crate::family::{Family, Likelihood};
@@ -76,6 +78,7 @@ pub struct Builder {
     fixed: Fixed,
     groupings: Vec<Grouping>,
     process: Option<Process>,
+    components: Vec<Component>,
     parameter: Option<Value>,
     class_names: Vec<String>,
 }
@@ -88,6 +91,7 @@ impl Builder {
             fixed: Fixed::default(),
             groupings: Vec::new(),
             process: None,
+            components: Vec::new(),
             parameter: None,
             class_names: Vec::new(),
         }
@@ -121,6 +125,13 @@ impl Builder {
         self
     }
 
+    /// With one more component, beside groupings and the process.
+    #[must_use]
+    pub fn component(mut self, component: Component) -> Self {
+        self.components.push(component);
+        self
+    }
+
     /// With the family's parameter: see [`Family::parameter`].
     #[must_use]
     pub fn parameter(mut self, parameter: Value) -> Self {
@@ -139,6 +150,7 @@ impl Builder {
             fixed,
             groupings,
             process,
+            components,
             parameter,
             class_names,
         } = self;
@@ -146,13 +158,24 @@ impl Builder {
         let mut register = Register::default();
         let scaled = Scaled::new(&fixed, rows);
         let mut labels = Vec::new();
+        let together = !components.is_empty() || (process.is_some() && !groupings.is_empty());
         let latent = match &process {
+            _ if together => {
+                if let Some(process) = &process {
+                    labels.push(Labels::of_places(process.places.len));
+                }
+                let groups = groupings.iter().map(Grouped::component);
+                let all: Vec<Component> = groups.chain(components).collect();
+                labels.extend(all.iter().map(|component| Labels {
+                    name: component.name.clone(),
+                    levels: component.labels.levels.clone(),
+                    effects: component.labels.effects.clone(),
+                }));
+                let additive = Additive::new(all, process.as_ref(), scaled, &mut register)?;
+                Latent::Additive(Box::new(additive))
+            }
             Some(process) => {
-                labels.push(Labels {
-                    name: "f".into(),
-                    levels: (0..process.places.len).map(|i| i.to_string()).collect(),
-                    effects: vec![String::new()],
-                });
+                labels.push(Labels::of_places(process.places.len));
                 Latent::Dense(Dense::new(process, scaled, data.classes, &mut register))
             }
             None => {
@@ -186,8 +209,9 @@ impl Builder {
             ("observations".to_string(), rows.to_string()),
         ];
         for slow in &register.slow {
-            let prior = match slow.kind {
+            let prior = match &slow.kind {
                 Kind::Scaled(prior, _) => prior.to_string(),
+                Kind::Own(_, _, called) => called.clone(),
                 Kind::Partial { power } => format!("LKJ (vine power {power})"),
             };
             settings.push((format!("prior of {}", slow.name), prior));
@@ -276,12 +300,16 @@ impl Builder {
             }
             _ => {}
         }
-        if self.process.is_some() && !self.groupings.is_empty() {
+        let together = self.process.is_some() && !self.groupings.is_empty();
+        if self.data.classes > 1 && (together || !self.components.is_empty()) {
             return wrong(
-                "a Gaussian process and grouped effects cannot be had together yet: give the groups as fixed effects, \
-                 or leave one of the two out"
+                "a response of several classes takes either groups or one Gaussian process, and no other components: leave some \
+                 out, or fit one class against the others by the bernoulli family"
                     .into(),
             );
+        }
+        for component in &self.components {
+            lengths(&component.name, component.rows.len())?;
         }
         for grouping in &self.groupings {
             let name = &grouping.name;
@@ -323,6 +351,17 @@ impl Builder {
     }
 }
 
+impl Labels {
+    /// Of a process at so many places.
+    fn of_places(count: usize) -> Self {
+        Self {
+            name: "f".into(),
+            levels: (0..count).map(|i| i.to_string()).collect(),
+            effects: vec![String::new()],
+        }
+    }
+}
+
 impl LatentGaussian {
     /// The same model of other data, of the same sizes: for simulations.
     #[must_use]
@@ -342,9 +381,9 @@ impl LatentGaussian {
         let mut model = self.clone();
         let k = model.slow.iter().position(|s| s.name == parameter.name)?;
         let mut register = Register::default();
-        let (lower, upper) = match model.slow[k].kind {
+        let (lower, upper) = match &model.slow[k].kind {
             Kind::Scaled(_, crate::parameter::Scale::Real) => (f64::NEG_INFINITY, f64::INFINITY),
-            Kind::Scaled(..) => (model.slow[k].lower, model.slow[k].upper),
+            Kind::Scaled(..) | Kind::Own(..) => (model.slow[k].lower, model.slow[k].upper),
             Kind::Partial { .. } => return None,
         };
         register.add(&Value::Free(parameter.clone()), lower, upper);

@@ -2,6 +2,7 @@
 
 use super::{At, Cache, Latent, LatentGaussian};
 use crate::parameter::Kind;
+use crate::sparse::partials_of;
 use towline::{ModelError, Target};
 
 impl LatentGaussian {
@@ -15,15 +16,18 @@ impl LatentGaussian {
         let mut values = slow.to_vec();
         if let Latent::Sparse(sparse) = &self.latent {
             for term in &sparse.terms {
-                partials(&term.partials, term.width, &mut values);
+                partials_of(&term.partials, term.width, &mut values);
             }
+        }
+        if let Latent::Additive(additive) = &self.latent {
+            additive.inner(&mut values);
         }
         let x: Vec<f64> = self
             .slow
             .iter()
             .zip(&values)
-            .map(|(slow, value)| match slow.kind {
-                Kind::Scaled(_, scale) => scale.x(*value),
+            .map(|(slow, value)| match &slow.kind {
+                Kind::Scaled(_, scale) | Kind::Own(_, scale, _) => scale.x(*value),
                 Kind::Partial { .. } => value.atanh(),
             })
             .collect();
@@ -37,7 +41,7 @@ impl LatentGaussian {
         for class in 0..classes {
             let from = match &self.latent {
                 Latent::Dense(dense) => class * dense.block(),
-                Latent::Sparse(_) => class * width,
+                _ => class * width,
             };
             for k in 0..width {
                 // A coefficient whose prior is a point says nothing about y.
@@ -66,29 +70,10 @@ impl LatentGaussian {
                     }
                 }
             }
+            (Latent::Additive(additive), At::Additive(at)) => additive.recover(at, latent, &mut y),
             _ => unreachable!("a cache belongs to the model that made it"),
         }
         Ok(Some((cache, y)))
-    }
-}
-
-/// Partial correlations instead of correlations, in place: the inverse of what is done for reports.
-fn partials(at: &[usize], k: usize, values: &mut [f64]) {
-    let mut next = at.iter();
-    let mut root = vec![0.0; k * k];
-    for i in 0..k {
-        let mut left: f64 = 1.0;
-        for j in 0..i {
-            let Some(&at) = next.next() else { return };
-            let known: f64 = (0..j).map(|m| root[i * k + m] * root[j * k + m]).sum();
-            let entry = (values[at] - known) / root[j * k + j];
-            // Rounding must not put a correlation beyond one.
-            let partial = (entry / left.sqrt()).clamp(-1.0 + 1e-15, 1.0 - 1e-15);
-            root[i * k + j] = entry;
-            left *= 1.0 - partial * partial;
-            values[at] = partial;
-        }
-        root[i * k + i] = left.sqrt();
     }
 }
 

@@ -59,13 +59,16 @@ impl Model for LatentGaussian {
                 self.correlations(term, cache, slow);
             }
         }
+        if let (Latent::Additive(additive), At::Additive(at)) = (&self.latent, &cache.at) {
+            additive.reported(at, slow);
+        }
         let classes = self.likelihood.classes();
         let width = self.fixed.len();
         let (beta, mut latent) = rest.split_at_mut(width * classes);
         for class in 0..classes {
             let from = match &self.latent {
                 Latent::Dense(dense) => class * dense.block(),
-                Latent::Sparse(_) => class * width,
+                _ => class * width,
             };
             for k in 0..width {
                 beta[class * width + k] = self.fixed.means[k] + self.fixed.sds[k] * y[from + k];
@@ -87,6 +90,7 @@ impl Model for LatentGaussian {
                     }
                 }
             }
+            (Latent::Additive(additive), At::Additive(at)) => additive.report(at, y, latent),
             _ => unreachable!("a cache belongs to the model that made it"),
         }
     }

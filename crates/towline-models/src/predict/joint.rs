@@ -100,6 +100,10 @@ impl Predictor {
                         }
                     }
                 }
+                (Latent::Additive(additive), At::Additive(at)) => {
+                    let values = &cache.values;
+                    additive.joint(at, values, y, new, (places, place_of), part, rng)?;
+                }
                 _ => unreachable!("a cache belongs to the model that made it"),
             }
         }
@@ -127,7 +131,7 @@ impl Predictor {
 
 impl Dense {
     /// The process at new places, drawn jointly given its values at the data's.
-    fn joint(
+    pub(super) fn joint(
         &self,
         at: &DenseAt,
         values: &[f64],

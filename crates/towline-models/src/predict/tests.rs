@@ -1,5 +1,7 @@
 //! Predictions against exact answers, and their coverage by simulation.
 
+mod classes;
+
 use super::*;
 use crate::{
     Builder, Covariance, DEFAULT_JITTER, Data, Distance, Family, Fixed, Grouping, Process, Shape,
@@ -97,6 +99,42 @@ fn a_fitted_place_keeps_its_nugget_and_a_new_one_draws_its_own() {
     let seen = model.predict(&cache, &y, &new, What::Surface).unwrap();
     assert!((seen.mean[0] - row[1]).abs() > 1e-3 && seen.variance[0] > 0.1);
     assert!((seen.variance[1] - 1.96).abs() < 1e-9);
+}
+
+/// Where intercept and process trade off, the surface less its mean is known, whatever the two are.
+#[test]
+fn a_centred_surface_does_not_trade_off_with_the_intercept() {
+    let at = vec![0.0, 1.0, 2.5, 4.0];
+    let model = Builder::new(Data::new(Family::Poisson, vec![1.0; 4]))
+        .fixed(Fixed::default().with("Intercept", vec![1.0; 4], 0.0, 10.0))
+        .process(Process::new(smooth(vec![0]), Places::new(vec![at.clone()])))
+        .build()
+        .unwrap();
+    let bumps = [0.3, -0.2, 0.4, -0.1];
+    let draws = [-1.5, -0.4, 0.2, 1.7]
+        .iter()
+        .map(|shift| {
+            // Intercept and process, which sum to the same at every place.
+            let process = bumps.iter().map(|f| f + shift);
+            std::iter::once(2.0 - shift).chain(process).collect()
+        })
+        .collect();
+    let predictor = Predictor::new(model, draws);
+    let new = |value: f64| New {
+        rows: 4,
+        fixed: vec![vec![value; 4]],
+        places: Places::new(vec![at.clone()]),
+        ..New::default()
+    };
+    let sds = |what: What, value: f64| -> Vec<f64> {
+        let surface = predictor.surface(&new(value), what, &|_| {}).unwrap();
+        surface.cells.iter().map(Mixture::sd).collect()
+    };
+    let alone = sds(What::Surface, 0.0);
+    assert!(alone.iter().all(|sd| *sd > 1.0), "{alone:?}");
+    for known in [sds(What::Centred, 0.0), sds(What::Surface, 1.0)] {
+        assert!(known.iter().all(|sd| *sd < 1e-3), "{known:?}");
+    }
 }
 
 #[test]

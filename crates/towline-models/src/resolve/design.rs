@@ -1,6 +1,7 @@
 //! How rows of a table become rows of the model: the same for new data as for the fitted.
 
 use super::response;
+use crate::component::{ComponentRows, Entered};
 use crate::covariance::Places;
 use crate::error::Error;
 use crate::formula::{Expression, Factor, Matrix};
@@ -15,6 +16,7 @@ pub(super) struct Design {
     pub fixed: Matrix,
     pub groups: Vec<GroupDesign>,
     pub inputs: Vec<Expression>,
+    pub components: Vec<Entered>,
 }
 
 #[derive(Debug, Clone)]
@@ -149,6 +151,10 @@ impl Design {
             });
             new.groups.push(group);
             new.columns.push(design.values(table)?);
+        }
+        for component in &self.components {
+            let points = component.points(table)?;
+            new.components.push(ComponentRows { points });
         }
         Ok((new, notes))
     }

@@ -1,5 +1,6 @@
 //! The parts of a model as plain data, and the model they make.
 
+use crate::component::Component;
 use crate::dense::Process;
 use crate::error::Error;
 use crate::fixed::Fixed;
@@ -22,6 +23,8 @@ pub struct ModelParts {
     pub groupings: Vec<Grouping>,
     /// The Gaussian process.
     pub process: Option<Process>,
+    /// Other components.
+    pub components: Vec<Component>,
     /// The family's own parameter.
     pub parameter: Option<Value>,
 }
@@ -41,6 +44,9 @@ impl ModelParts {
         }
         if let Some(process) = &self.process {
             builder = builder.process(process.clone());
+        }
+        for component in &self.components {
+            builder = builder.component(component.clone());
         }
         if let Some(parameter) = &self.parameter {
             builder = builder.parameter(parameter.clone());

@@ -11,13 +11,17 @@ use towline::{Prior, Rng};
 
 /// Where a parameter can lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Natural {
+pub(crate) enum Natural {
     /// Above zero.
     Positive,
     /// Above zero and at most two: the power of a powered exponential covariance.
     Power,
     /// Above zero, a length scale.
     Length,
+    /// Between zero and one.
+    Share,
+    /// Between minus one and one.
+    Correlation,
 }
 
 /// The range of Lindgren, Rue and Lindström (2011) and of Fuglstad et al. (2019), √(8ν)/κ, in length scales ℓ: our Matérn
@@ -30,15 +34,15 @@ const SHAPES: std::ops::RangeInclusive<f64> = 0.1..=1e4;
 /// How many draws that is judged by.
 const DRAWS: usize = 1000;
 
-/// The share of a prior between zero and `most`, at numbers whose logarithms are finite.
-fn share_inside(prior: Prior, most: f64) -> f64 {
+/// The share of a prior between two ends, at numbers whose logarithms are finite.
+fn share_inside(prior: Prior, least: f64, most: f64) -> f64 {
     let mut rng = Rng::stream(0, 0);
-    let inside = |value: f64| value > 0.0 && value < most && value.ln().is_finite();
+    let inside = |value: f64| value > least && value < most && value.abs().ln().is_finite();
     let count = (0..DRAWS).filter(|_| inside(prior.draw(&mut rng))).count();
     count as f64 / DRAWS as f64
 }
 
-pub(super) struct Chooser<'a> {
+pub(crate) struct Chooser<'a> {
     texts: &'a PriorTexts,
     used: BTreeSet<&'a str>,
     /// All keys that would have been looked at.
@@ -95,7 +99,7 @@ impl<'a> Chooser<'a> {
         Ok(prior)
     }
 
-    /// A positive parameter.
+    /// A parameter, where its nature lets it lie.
     pub fn value(
         &mut self,
         name: &str,
@@ -106,20 +110,22 @@ impl<'a> Chooser<'a> {
         let mut prior = self.prior(name, keys, default)?;
         let refuse = |reason: String| Err(Error::setting(format!("the prior of {name}"), reason));
         let (lower, upper) = prior.support();
-        let (most, range) = match natural {
-            Natural::Power => (2.0, "between 0 and 2"),
-            _ => (f64::INFINITY, "above zero"),
+        let (least, most, range) = match natural {
+            Natural::Power => (0.0, 2.0, "between 0 and 2"),
+            Natural::Share => (0.0, 1.0, "between 0 and 1"),
+            Natural::Correlation => (-1.0, 1.0, "between -1 and 1"),
+            _ => (0.0, f64::INFINITY, "above zero"),
         };
-        if upper <= 0.0 || lower >= most || prior.is_periodic() {
+        if upper <= least || lower >= most || prior.is_periodic() {
             return refuse(format!("{prior} has no mass {range}, where {name} lies"));
         }
-        if lower < 0.0 {
+        if lower < least && natural != Natural::Correlation {
             return refuse(format!(
                 "{prior} reaches below zero, where {name} cannot lie; a normal prior of its logarithm is \
                  log_normal(mean, sd), and there are half_normal and half_student_t"
             ));
         }
-        if share_inside(prior, most) < LEAST_INSIDE {
+        if share_inside(prior, least, most) < LEAST_INSIDE {
             return refuse(format!(
                 "{prior} has next to no mass at numbers {range} that a computer can hold, where {name} lies"
             ));
@@ -134,6 +140,22 @@ impl<'a> Chooser<'a> {
             }
         }
         Ok(Value::free(name, prior))
+    }
+
+    /// Notes a prior that is none of the engine's list.
+    pub fn own(&mut self, name: &str, keys: &[&str], prior: &str, why: &str) {
+        self.known
+            .extend([name].iter().chain(keys).map(|key| (*key).to_string()));
+        self.chosen.push(Chosen {
+            name: name.into(),
+            prior: prior.into(),
+            why: why.into(),
+        });
+    }
+
+    /// The prior that the file gives under one of these keys, as text.
+    pub fn text(&mut self, name: &str, keys: &[&str]) -> Option<&'a str> {
+        self.find(name, keys).map(|(_, text)| text)
     }
 
     /// The mean and standard deviation of a coefficient.

@@ -10,6 +10,7 @@ use crate::table::Table;
 use std::path::{Path, PathBuf};
 use towline::Prior;
 
+mod components;
 mod misleading;
 
 fn model(text: &str) -> ModelFile {

@@ -78,6 +78,11 @@ impl Pattern {
         (Self { matrix, symbolic }, slots)
     }
 
+    /// The number of values of the factor.
+    pub fn factor_len(&self) -> usize {
+        self.symbolic.len_val()
+    }
+
     /// The number of entries.
     pub fn len(&self) -> usize {
         self.matrix.row_idx().len()
@@ -199,6 +204,16 @@ impl SparseFactor {
             let mut sum = v[j];
             rows.each(values, |i, value| sum -= value * v[i]);
             v[j] = sum / diagonal;
+        });
+    }
+
+    /// out = F v.
+    pub fn multiply(&self, v: &[f64], out: &mut [f64]) {
+        out.fill(0.0);
+        self.columns(false, |j, diagonal, rows, values| {
+            let pivot = v[j];
+            out[j] += diagonal * pivot;
+            rows.each(values, |i, value| out[i] += value * pivot);
         });
     }
 

@@ -8,9 +8,9 @@ pub use health::{Ailment, AilmentKind, FrameHealth};
 
 use crate::error::Error;
 use crate::fast::nested::refine;
-use crate::kernel::Kernel;
 use crate::kernel::info::Info;
 use crate::kernel::state::{State, Workspace};
+use crate::kernel::{Kernel, SeenDrag};
 use crate::random::Rng;
 use crate::target::Target;
 use serde::{Deserialize, Serialize};
@@ -184,6 +184,24 @@ impl<T: Target> Chain<T> {
             health.note(&self.work.x, &self.state.slow.x, &info);
         }
         Ok(info)
+    }
+
+    /// Takes one step, and returns the path of its drag too (the first one's, where a step has several): for pictures of the method.
+    /// The draws are those of [`advance`](Self::advance), to the bit.
+    ///
+    /// # Errors
+    /// As [`advance`](Self::advance).
+    pub fn advance_seen(&mut self) -> Result<(Info, Option<SeenDrag>), Error> {
+        let (state, work) = (&mut self.state, &mut self.work);
+        let (info, seen) = self
+            .kernel
+            .step_seen(&self.target, state, work, &mut self.rng)?;
+        self.steps += 1;
+        self.totals += info;
+        if let Some(health) = &mut self.health {
+            health.note(&self.work.x, &self.state.slow.x, &info);
+        }
+        Ok((info, seen))
     }
 
     /// Takes so many steps, or fewer if the observer says stop; returns how many.

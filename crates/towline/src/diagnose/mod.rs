@@ -9,6 +9,7 @@
 //! | do the chains agree? | [`rhat`] |
 //! | how many independent draws is this worth? | [`ess_bulk`], [`ess_tail`], [`ess_mean`], [`ess_quantile`] |
 //! | how far off may a reported figure be? | [`mcse_mean`], [`mcse_sd`], [`mcse_quantile`] |
+//! | have importance weights a tail that can be trusted? | [`pareto_shape`] |
 //! | all of it in one line | [`Summary`] |
 //!
 //! # Two kinds of answer
@@ -45,6 +46,7 @@ mod chains;
 mod ess;
 mod mcse;
 mod moments;
+mod pareto;
 mod rank;
 mod rhat;
 mod summary;
@@ -59,6 +61,7 @@ pub use chains::MIN_DRAWS;
 pub use ess::{ess_bulk, ess_mean, ess_quantile, ess_tail};
 pub use mcse::{mcse_mean, mcse_quantile, mcse_sd};
 pub use moments::{mean, quantile, sd};
+pub use pareto::{generalised_pareto, pareto_shape};
 pub use rhat::rhat;
 pub use summary::Summary;
 pub use time::{

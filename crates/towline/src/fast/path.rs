@@ -7,6 +7,7 @@ use super::nested::refine::Kept;
 use super::step::{Move, Point, Storage, Tally, Work};
 use crate::error::Error;
 use crate::random::Rng;
+use std::cell::RefCell;
 
 /// What a path leaves behind, besides its last point.
 #[derive(Debug)]
@@ -93,6 +94,31 @@ pub(crate) fn walk<W: Way, M: Move, C: Storage>(
     }
     *generator = rng;
     (sum / n as f64, tally)
+}
+
+/// A move that notes where it leaves the point: for those who want to see a path, not only its end.
+pub(crate) struct Noted<'a, M> {
+    pub inner: &'a M,
+    /// The points after each step, one after another.
+    pub seen: &'a RefCell<Vec<f64>>,
+}
+
+impl<M: Move> Move for Noted<'_, M> {
+    fn step<D: FastDensity, C: Storage>(
+        &self,
+        density: &mut D,
+        point: &mut Point<'_, C, D::Value>,
+        work: &mut Work<C>,
+        rng: &mut Rng,
+    ) -> Tally {
+        let tally = self.inner.step(density, point, work, rng);
+        self.seen.borrow_mut().extend_from_slice(point.at.as_ref());
+        tally
+    }
+
+    fn validate(&self, dim: usize) -> Result<(), Error> {
+        self.inner.validate(dim)
+    }
 }
 
 /// The move that does not move.

@@ -6,6 +6,7 @@ mod fast_only;
 pub(crate) mod info;
 mod passage;
 mod placing;
+mod seen;
 pub(crate) mod state;
 
 pub use baseline::{Joint, Single};
@@ -13,6 +14,7 @@ pub use drag::Drag;
 pub use fast_only::FastOnly;
 pub use info::Info;
 pub(crate) use passage::Proposed;
+pub use seen::SeenDrag;
 
 use crate::error::Error;
 use crate::frame::FrameRule;

@@ -8,13 +8,14 @@ use crate::fast::ends::Ends;
 use crate::fast::ledger::{Ledger, Spent};
 use crate::fast::moves::FastMove;
 use crate::fast::nested::refine::{Kept, Refined, keeps_blocks, refine};
-use crate::fast::path::{self, Path};
+use crate::fast::path::{self, Noted, Path};
 use crate::fast::step::{Move, Tally, Work};
 use crate::frame::Frame;
 use crate::kernel::info::Info;
 use crate::kernel::state::{Slow, State, Workspace, prepare_in};
 use crate::random::Rng;
 use crate::target::Target;
+use std::cell::RefCell;
 
 /// x* with its slow cache and frame.
 pub(crate) struct Proposed<C> {
@@ -204,6 +205,41 @@ impl<'a, T: Target> Passage<'a, T> {
         }
     }
 
+    /// The same path to the same bits, with every point of it, seen in the frame, in `seen`: slower, for those who look on.
+    pub fn drag_seen(
+        &self,
+        start: Ends,
+        work: &mut Workspace,
+        info: &mut Info,
+        rng: &mut Rng,
+        seen: &RefCell<Vec<f64>>,
+    ) -> Result<Path<T::Cache>, Error> {
+        let (from, to) = (self.end(self.from), self.end(self.to));
+        let Workspace {
+            z, moves, buffers, ..
+        } = work;
+        seen.borrow_mut().extend_from_slice(z);
+        // In a frame or not, as in `path`: what is unframed is computed without the identity's arithmetic.
+        let path = if self.is_framed() {
+            let between = Between::<T, true>::new(from, to, buffers);
+            drag_noted(self.n, self.inner, between, start, z, moves, rng, seen)
+        } else {
+            let between = Between::<T, false>::new(from, to, buffers);
+            drag_noted(self.n, self.inner, between, start, z, moves, rng, seen)
+        }?;
+        count(info, path.inner, path.spent);
+        Ok(path)
+    }
+
+    /// A point in the frame as y at both ends.
+    pub fn ends_of(&self, z: &[f64]) -> [Vec<f64>; 2] {
+        [self.from, self.to].map(|side| {
+            let mut y = vec![0.0; z.len()];
+            side.frame.to_y(z, &mut y);
+            y
+        })
+    }
+
     fn is_framed(&self) -> bool {
         !(self.from.frame.is_identity() && self.to.frame.is_identity())
     }
@@ -254,7 +290,14 @@ fn drag<T: Target, const FRAMED: bool>(
         // Nothing to drag: the path is its start.
         _ => path::in_vector(1, &path::Stay, way, start, z, work, rng),
     };
-    let (mean_difference, inner, end) = walked;
+    finish(walked, between)
+}
+
+/// What a walk and what it spent make together.
+fn finish<T: Target, const FRAMED: bool>(
+    (mean_difference, inner, end): (f64, Tally, Ends),
+    between: Between<'_, T, FRAMED>,
+) -> Result<Path<T::Cache>, Error> {
     let left = between.finish()?;
     Ok(Path {
         mean_difference,
@@ -263,4 +306,29 @@ fn drag<T: Target, const FRAMED: bool>(
         spent: left.spent,
         kept: left.kept,
     })
+}
+
+/// The same with every point noted.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "those of `drag`, and where to note"
+)]
+fn drag_noted<T: Target, const FRAMED: bool>(
+    n: usize,
+    inner: Option<&FastMove>,
+    mut between: Between<'_, T, FRAMED>,
+    start: Ends,
+    z: &mut Vec<f64>,
+    work: &mut Work<Vec<f64>>,
+    rng: &mut Rng,
+    seen: &RefCell<Vec<f64>>,
+) -> Result<Path<T::Cache>, Error> {
+    let way = &mut between;
+    let walked = match inner {
+        Some(inner) if !z.is_empty() => {
+            path::in_vector(n, &Noted { inner, seen }, way, start, z, work, rng)
+        }
+        _ => path::in_vector(1, &path::Stay, way, start, z, work, rng),
+    };
+    finish(walked, between)
 }

@@ -16,6 +16,17 @@ pub trait Likelihood {
     /// Whatever can fail in the model.
     fn prepare(&self, slow: &[f64]) -> Result<Option<Self::Cache>, ModelError>;
 
+    /// The slow computation for several sets of slow parameters at once, in their order: see
+    /// [`Target::prepare_batch`](crate::Target::prepare_batch).
+    fn prepare_batch(&self, slows: &[&[f64]]) -> Vec<Result<Option<Self::Cache>, ModelError>> {
+        slows.iter().map(|slow| self.prepare(slow)).collect()
+    }
+
+    /// Whether [`prepare_batch`](Self::prepare_batch) is to be used.
+    fn is_batched(&self) -> bool {
+        false
+    }
+
     /// The log likelihood; −∞ where the data are impossible.
     fn log_likelihood(&self, cache: &Self::Cache, fast: &[f64]) -> f64;
 

@@ -10,6 +10,7 @@ pub use likelihood::{Likelihood, TwoStages, two_stages};
 pub use parameter::{Parameter, Speed};
 
 use crate::error::{Error, ModelError};
+use crate::linalg::Factor;
 use crate::model::{Column, Model, Role};
 use crate::random::Rng;
 use crate::target::{Scratch, Target};
@@ -48,9 +49,12 @@ pub struct Posterior<L: Likelihood> {
     derived: Vec<Column>,
     derive: Option<Box<Derive<L::Cache>>>,
     start: Option<Box<Start>>,
+    enough: Option<Box<Enough>>,
+    slow_covariance: Option<Vec<f64>>,
 }
 
 type Derive<C> = dyn Fn(&C, &[f64], &[f64], &mut [f64]) + Send + Sync;
+type Enough = dyn Fn(u64) -> Result<bool, ModelError> + Send + Sync;
 type Start = dyn Fn(&mut Rng) -> Result<Vec<Option<f64>>, ModelError> + Send + Sync;
 
 /// Where a parameter is found: among those declared, and among the coordinates of x or y.
@@ -123,6 +127,8 @@ impl<L: Likelihood> Posterior<L> {
             derived: Vec::new(),
             derive: None,
             start: None,
+            enough: None,
+            slow_covariance: None,
         };
         posterior.check_names()?;
         Ok(posterior)
@@ -170,6 +176,34 @@ impl<L: Likelihood> Posterior<L> {
     ) -> Self {
         self.start = Some(Box::new(start));
         self
+    }
+
+    /// Ends a run when `enough` says so of a number of draws: see [`Model::is_enough`].
+    #[must_use]
+    pub fn stopping(
+        mut self,
+        enough: impl Fn(u64) -> Result<bool, ModelError> + Send + Sync + 'static,
+    ) -> Self {
+        self.enough = Some(Box::new(enough));
+        self
+    }
+
+    /// With a covariance of the slow coordinates, on the scale on which chains move: see [`Target::slow_covariance`].
+    ///
+    /// # Errors
+    /// Where it is no covariance, or of other coordinates.
+    pub fn knowing(mut self, slow_covariance: Vec<f64>) -> Result<Self, Error> {
+        let dim: usize = self.slow.iter().map(|c| c.scale.width()).sum();
+        if slow_covariance.len() != dim * dim {
+            return Err(Error::Dimension {
+                what: "the covariance of the slow parameters",
+                expected: dim * dim,
+                found: slow_covariance.len(),
+            });
+        }
+        Factor::from_covariance(&slow_covariance, "the covariance of the slow parameters")?;
+        self.slow_covariance = Some(slow_covariance);
+        Ok(self)
     }
 
     /// The values of all parameters, in declared order, where a chain stands at (x, y): what
@@ -282,6 +316,36 @@ impl<L: Likelihood> Target for Posterior<L> {
         }))
     }
 
+    fn prepare_batch(&self, xs: &[&[f64]]) -> Vec<Result<Option<Self::Cache>, ModelError>> {
+        let values = |x: &&[f64]| {
+            let mut slow = vec![0.0; self.slow.len()];
+            let log_prior = self.values(&self.slow, x, &mut slow);
+            (slow, log_prior)
+        };
+        let all: Vec<(Vec<f64>, f64)> = xs.iter().map(values).collect();
+        let inside = |log_prior: f64| log_prior > f64::NEG_INFINITY;
+        let asked = all.iter().filter(|(_, log)| inside(*log));
+        let asked: Vec<&[f64]> = asked.map(|(slow, _)| &slow[..]).collect();
+        let mut found = self.likelihood.prepare_batch(&asked).into_iter();
+        let keep = |(slow, log_prior): (Vec<f64>, f64)| {
+            if !inside(log_prior) {
+                return Ok(None);
+            }
+            let missing = || Err("prepare_batch gave fewer results than it was asked for".into());
+            let likelihood = found.next().unwrap_or_else(missing)?;
+            Ok(likelihood.map(|likelihood| PosteriorCache {
+                likelihood,
+                slow,
+                log_prior,
+            }))
+        };
+        all.into_iter().map(keep).collect()
+    }
+
+    fn is_batched(&self) -> bool {
+        self.likelihood.is_batched()
+    }
+
     fn log_density(&self, cache: &Self::Cache, y: &[f64]) -> f64 {
         self.log_density_in(cache, y, &mut Scratch::default())
     }
@@ -348,6 +412,10 @@ impl<L: Likelihood> Target for Posterior<L> {
                 .slopes(&y[range.clone()], fast[k], slope, &mut gradient[range]);
         }
         Some(log + log_prior + cache.log_prior)
+    }
+
+    fn slow_covariance(&self) -> Option<&[f64]> {
+        self.slow_covariance.as_deref()
     }
 
     fn blocks(&self) -> &[usize] {
@@ -444,6 +512,16 @@ impl<L: Likelihood> Model for Posterior<L> {
             )
             .into()
         }))
+    }
+
+    fn says_when(&self) -> bool {
+        self.enough.is_some()
+    }
+
+    fn is_enough(&self, draws: u64) -> Result<bool, ModelError> {
+        self.enough
+            .as_ref()
+            .map_or(Ok(false), |enough| enough(draws))
     }
 
     fn settings(&self) -> Vec<(String, String)> {

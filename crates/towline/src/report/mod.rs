@@ -1,5 +1,6 @@
 //! What a run directory says in numbers: every parameter's summary, what the run cost, and what to worry about.
 
+mod estimated;
 mod trust;
 
 use crate::diagnose::{MIN_DRAWS, Summary};
@@ -7,6 +8,8 @@ use crate::error::Error;
 use crate::kernel::info::Info;
 use crate::store::RunDir;
 use crate::warmup::tuning::FrameKind;
+use estimated::Estimated;
+pub use estimated::ParameterEstimate;
 use serde::Serialize;
 use trust::Trust;
 
@@ -33,6 +36,9 @@ pub struct ParameterSummary {
     /// Its figures; those that have no answer are NaN, which JSON writes as `null`.
     #[serde(flatten)]
     pub summary: Summary,
+    /// What weights of slow points say, where they were asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<ParameterEstimate>,
 }
 
 /// What a run cost, warm-up included, and how it moved.
@@ -42,9 +48,9 @@ pub struct RunCost {
     pub chains: usize,
     /// Draws of each chain that all chains have.
     pub draws: usize,
-    /// Slow evaluations of all chains.
+    /// Slow evaluations of all chains, and of the slow points that were weighed.
     pub slow_evals: u64,
-    /// Fast evaluations of all chains.
+    /// Fast evaluations of all of them.
     pub fast_evals: u64,
     /// Seconds by the clock on the wall, from beginning to end, all sessions added up; nothing before a checkpoint tells.
     pub seconds: Option<f64>,
@@ -83,6 +89,7 @@ impl RunSummary {
     pub fn of(run: &RunDir, names: Option<&[String]>) -> Result<Self, Error> {
         let mut parameters = Vec::new();
         let manifest = run.manifest();
+        let estimated = Estimated::of_run(run)?;
         let angle = |name: &str| {
             let mut all = manifest.columns.iter().chain(&manifest.latents);
             let column = all.find(|column| column.name == *name && column.periodic)?;
@@ -96,6 +103,7 @@ impl RunSummary {
             };
             parameters.push(ParameterSummary {
                 name: name.to_owned(),
+                estimate: estimated.of(name, &summary),
                 summary,
             });
         };
@@ -118,23 +126,32 @@ impl RunSummary {
             }
         }
         let cost = RunCost::of(run)?;
-        let mut warnings = warnings(run, &parameters, &cost)?;
+        let mut warnings = match estimated.stands_alone(cost.draws) {
+            true => Vec::new(),
+            false => warnings(run, &parameters, &cost)?,
+        };
+        warnings.extend(estimated.warnings(&parameters));
         let trust = match cost.draws < MIN_DRAWS {
             true => Trust::default(),
             false => Trust::of(run)?,
         };
         warnings.extend(trust.warnings);
+        let mut remarks = trust.remarks;
+        remarks.extend(estimated.remarks(cost.draws));
         Ok(Self {
             parameters,
             run: cost,
             warnings,
-            remarks: trust.remarks,
+            remarks,
         })
     }
 
     /// Whether the draws may be used, in words.
     pub fn verdict(&self) -> String {
         match self.warnings.len() {
+            0 if self.run.draws == 0 => {
+                "Nothing that was checked speaks against using these estimates.".into()
+            }
             0 => "The chains agree, and nothing that was checked speaks against using these draws."
                 .into(),
             1 => "Read the warning before you use these draws.".into(),
@@ -176,17 +193,30 @@ impl RunCost {
             f64::NAN
         };
         let main = run.manifest().tuning.as_ref().map(|tuning| &tuning.main);
+        let estimates = run.estimates()?;
+        let (mut points, mut seconds) = ([0, 0], None);
+        if let Some(found) = &estimates {
+            points = [found.estimates.points as u64, found.estimates.fast_evals];
+            if known.is_empty() {
+                // No chain got past learning, whose cost the estimates know.
+                warmup.slow_evaluations = found.learning_slow_evals;
+                warmup.fast_evaluations = found.learning_fast_evals;
+                seconds = Some(found.seconds);
+            }
+        }
         Ok(Self {
             chains: run.chains(),
             draws: run.common_rows(),
-            slow_evals: warmup.slow_evaluations + sum("slow_evals")? as u64,
-            fast_evals: warmup.fast_evaluations + sum("fast_evals")? as u64,
-            seconds: (!known.is_empty()).then(|| {
-                most(&|k| {
-                    let worked = known[k].warmup_seconds + known[k].seconds;
-                    known[k].wall_seconds.unwrap_or(worked)
+            slow_evals: warmup.slow_evaluations + points[0] + sum("slow_evals")? as u64,
+            fast_evals: warmup.fast_evaluations + points[1] + sum("fast_evals")? as u64,
+            seconds: (!known.is_empty())
+                .then(|| {
+                    most(&|k| {
+                        let worked = known[k].warmup_seconds + known[k].seconds;
+                        known[k].wall_seconds.unwrap_or(worked)
+                    })
                 })
-            }),
+                .or(seconds),
             cpu_seconds: (!known.is_empty())
                 .then(|| known.iter().map(|checkpoint| checkpoint.cpu_seconds).sum())
                 .flatten(),

@@ -1,5 +1,6 @@
 //! One chain of a run from wherever it stands to its end: the same for threads, processes and MPI ranks.
 
+use super::approach::approach;
 use super::control::{Control, Watch};
 use super::guard::{Guard, StopSignal, message};
 use super::progress::Phase;
@@ -17,7 +18,7 @@ use crate::store::{
 use crate::warmup::tuning::Tuning;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// What all chains of a run are told. Whoever makes one holds the run directory's [`Lock`](crate::store::Lock)
@@ -40,6 +41,10 @@ pub struct Job {
     pub failures: Failures,
     /// Whether a chain that is resumed must find its log density to the bit.
     pub strict: bool,
+    /// Whether chains end as soon as the marginal is learned, for slow points to be weighed.
+    pub weighs: bool,
+    /// Whether they ended so.
+    pub learned: AtomicBool,
 }
 
 /// What a chain tells the others when it begins or goes on.
@@ -154,6 +159,10 @@ fn attempt<M: Model, const CLOSE: bool>(
             }
             let first =
                 first_checkpoint(&guard, model, k, job, &settings, &stages, &all, exchange)?;
+            let Some(first) = first else {
+                job.learned.store(true, Ordering::Relaxed);
+                return Ok(Ended::TargetReached);
+            };
             if job.tuning.is_none() {
                 // From here on no chain needs what any chain left behind in warm-up.
                 exchange.gather(&[])?;
@@ -173,7 +182,8 @@ fn attempt<M: Model, const CLOSE: bool>(
     production::run(&guard, model, k, job, &tuning, checkpoint, beyond, exchange)
 }
 
-/// Warm-up from wherever it was left, or a start with a tuning that was given; then the checkpoint of no draws.
+/// Warm-up from wherever it was left, or a start with a tuning that was given; then the checkpoint of no draws. Nothing where slow points
+/// are to be weighed instead, and all is learned that they need.
 #[expect(
     clippy::too_many_arguments,
     reason = "everything that a chain is made of"
@@ -187,7 +197,7 @@ fn first_checkpoint<M: Model, const CLOSE: bool>(
     stages: &Stages,
     all: &[Standing],
     exchange: &mut impl Exchange,
-) -> Result<(Tuning, Checkpoint), Error> {
+) -> Result<Option<(Tuning, Checkpoint)>, Error> {
     let watch = &job.watches[k];
     let mut seconds = Seconds::NONE;
     let mut clock = Clock::new();
@@ -200,6 +210,9 @@ fn first_checkpoint<M: Model, const CLOSE: bool>(
         })
     };
     guard.interruptible.store(true, Ordering::Relaxed);
+    if job.weighs && job.tuning.as_ref().is_some_and(|t| t.surrogate.is_some()) {
+        return Ok(None);
+    }
     let (tuning, x, y, rng, spent) = if let Some(tuning) = &job.tuning {
         let (x, y) = start(&mut rng)?;
         (tuning.clone(), x, y, rng, Info::default())
@@ -231,6 +244,9 @@ fn first_checkpoint<M: Model, const CLOSE: bool>(
             stages.save(&stage)?;
             warming = stage.warming;
             watch.show(|progress| progress.phase = Phase::WarmingUp(warming.stage()));
+            if job.weighs && warming.has_learned() {
+                return Ok(None);
+            }
             if warming.is_done() {
                 break;
             }
@@ -239,13 +255,23 @@ fn first_checkpoint<M: Model, const CLOSE: bool>(
         let (warm, rng) = warming.finish();
         (warm.tuning, warm.x, warm.y, rng, warm.spent)
     };
-    let begin = Chain::new(guard, tuning.kernel()?, &x, &y, rng)?;
+    let mut begin = Chain::new(guard, tuning.kernel()?, &x, &y, rng)?;
+    let mut spent = spent;
+    if job.tuning.is_some() {
+        watch.show(|progress| progress.phase = Phase::WarmingUp(0));
+        approach(&mut begin)?;
+        spent += begin.totals();
+        seconds = clock.since(seconds);
+    }
+    // The way there is no part of the draws.
+    let mut snapshot = begin.position();
+    (snapshot.steps, snapshot.totals) = (0, Info::default());
     guard.interruptible.store(false, Ordering::Relaxed);
     let columns = job.manifest.columns.len();
     let checkpoint = Checkpoint {
         chain: k,
         run: job.manifest.fingerprint(),
-        snapshot: begin.position(),
+        snapshot,
         rows: 0,
         latent_rows: 0,
         checksum: 0,
@@ -263,7 +289,7 @@ fn first_checkpoint<M: Model, const CLOSE: bool>(
     };
     stages.save_tuning(&tuning)?;
     checkpoint.write(&job.folder)?;
-    Ok((tuning, checkpoint))
+    Ok(Some((tuning, checkpoint)))
 }
 
 /// A tuning that JSON can hold: it has no word for what is no number, which a trial may have found.

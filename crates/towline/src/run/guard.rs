@@ -201,6 +201,10 @@ impl<M: Target, const CLOSE: bool> Target for Guard<'_, M, CLOSE> {
             .unwrap_or(false)
     }
 
+    fn slow_covariance(&self) -> Option<&[f64]> {
+        self.model.slow_covariance()
+    }
+
     fn has_own_frame(&self) -> bool {
         self.model.has_own_frame()
     }

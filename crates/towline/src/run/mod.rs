@@ -44,6 +44,8 @@
 //! means and variances are kept as they run ([`Moments`](crate::store::Moments)), and R-hat and effective sizes, for progress and for stopping,
 //! are estimated from at most 128 batches of each column ([`Batches`](crate::store::Batches)).
 
+mod approach;
+mod batch;
 mod control;
 mod driver;
 mod guard;
@@ -53,21 +55,22 @@ mod ranks;
 mod relay;
 mod settings;
 mod together;
+mod weigh;
 
 pub use control::{Control, Watch};
 pub use driver::{Job, chain};
-pub use progress::{ChainProgress, Phase, Progress};
+pub use progress::{ChainProgress, Phase, Progress, WeighingProgress};
 pub use ranks::{Post, Ranks};
 pub use settings::{OnFailure, Settings, StopTarget};
 pub use together::{Member, Together};
 
 use crate::error::Error;
 use crate::model::Model;
-use crate::store::{Checkpoint, Failure, Failures, Lock, Manifest};
+use crate::store::{Checkpoint, Failure, Failures, Lock, Manifest, Weighing};
 use relay::Relay;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -84,7 +87,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub enum Ended {
     /// Every chain has its draws.
     Finished,
-    /// R-hat and effective sample sizes are as asked for.
+    /// R-hat and effective sample sizes, or standard errors, are as asked for.
     TargetReached,
     /// The time was up.
     TimeLimit,
@@ -200,6 +203,26 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
         self
     }
 
+    /// With so many slow points weighed at a time; nothing for one for each core.
+    #[must_use]
+    pub fn workers(mut self, workers: Option<usize>) -> Self {
+        self.settings.workers = workers;
+        self
+    }
+
+    /// Until the standard error of every slow parameter is so many of its standard deviations; nothing for what was asked before.
+    ///
+    /// # Errors
+    /// Where that makes no sense.
+    pub fn error(mut self, error: Option<f64>) -> Result<Self, Error> {
+        if error.is_some() {
+            self.settings.error = error;
+            self.settings.validate()?;
+            self.manifest.options.error = error;
+        }
+        Ok(self)
+    }
+
     /// For so long at most.
     #[must_use]
     pub fn time_limit(mut self, limit: Option<Duration>) -> Self {
@@ -279,23 +302,68 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
     where
         W: Fn(&M, usize, &Job, &mut Member) -> Result<Ended, Error> + Send + Sync + 'static,
     {
-        let within = Arc::new(work);
+        let (within, begun) = (Arc::new(work), Instant::now());
+        let options = &self.manifest.options;
+        // Ranks have their own chains; one process has all it needs for points.
+        let asked = options.error.filter(|_| ranks.ranks() == 1);
+        let decided = Weighing::read(&self.folder, self.manifest.fingerprint())?;
+        let mut weighs = asked.is_some() && !decided.is_some_and(|d| d.chains_instead);
+        loop {
+            let job = self.job(&stop, begun.elapsed(), weighs);
+            let ended = self.round(ranks, &job, see, &within)?;
+            let (Some(error), true) = (asked, job.learned.load(Ordering::Relaxed)) else {
+                // Held until here: no other process may write before all chains have ended.
+                drop(self.lock);
+                return Ok(ended);
+            };
+            let asked = weigh::Asked {
+                error,
+                workers: self.settings.workers(),
+                lenient: options.failures_count_as_outside,
+                limit: self.settings.evaluation_limit,
+            };
+            match weigh::weigh(&self.model, &job, &asked, see)? {
+                weigh::Weighed::Ended(ended) => return Ok(ended),
+                weigh::Weighed::ChainsInstead => weighs = false,
+            }
+        }
+    }
+
+    /// What chains are told, in a run that has lasted so long already.
+    fn job(&self, stop: &Arc<AtomicBool>, lasted: Duration, weighs: bool) -> Arc<Job> {
+        let left = |limit: Duration| limit.saturating_sub(lasted).max(Duration::from_millis(1));
+        let limit = self.settings.evaluation_limit;
+        Arc::new(Job {
+            folder: self.folder.clone(),
+            manifest: self.manifest.clone(),
+            tuning: self.settings.tuning.clone(),
+            control: Control::new(Arc::clone(stop), self.settings.time_limit.map(left)),
+            checkpoint_every: self.settings.checkpoint_every,
+            watches: (0..self.manifest.chains)
+                .map(|_| Watch::new(limit))
+                .collect(),
+            failures: Failures::new(&self.folder),
+            strict: self.strict,
+            weighs,
+            learned: AtomicBool::new(false),
+        })
+    }
+
+    /// All chains, until they end.
+    fn round<W>(
+        &self,
+        ranks: &mut Ranks,
+        job: &Arc<Job>,
+        see: &mut dyn FnMut(&Progress),
+        within: &Arc<W>,
+    ) -> Result<Ended, Error>
+    where
+        W: Fn(&M, usize, &Job, &mut Member) -> Result<Ended, Error> + Send + Sync + 'static,
+    {
         let chains = self.manifest.chains;
         if ranks.leads() {
             self.manifest.write(&self.folder)?;
         }
-        let limit = self.settings.evaluation_limit;
-        let control = Control::new(stop, self.settings.time_limit);
-        let job = Arc::new(Job {
-            folder: self.folder.clone(),
-            manifest: self.manifest.clone(),
-            tuning: self.settings.tuning.clone(),
-            control,
-            checkpoint_every: self.settings.checkpoint_every,
-            watches: (0..chains).map(|_| Watch::new(limit)).collect(),
-            failures: Failures::new(&self.folder),
-            strict: self.strict,
-        });
         let mut relay = Relay::new(ranks);
         let here: Vec<usize> = (0..chains).filter(|&k| relay.is_here(k)).collect();
         let threads = self.settings.threads_for(here.len());
@@ -306,8 +374,8 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
         };
         let (tell, told) = mpsc::channel();
         for k in here {
-            let (job, model, tell) = (Arc::clone(&job), Arc::clone(&self.model), tell.clone());
-            let within = Arc::clone(&within);
+            let (job, model, tell) = (Arc::clone(job), Arc::clone(&self.model), tell.clone());
+            let within = Arc::clone(within);
             let mut exchange = together.member(k);
             let work = move || {
                 let ended = within(&*model, k, &job, &mut exchange);
@@ -334,10 +402,8 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
                 })?;
         }
         drop(tell);
-        let outcome = await_chains(&job, &told, &together, &mut relay, see);
+        let outcome = await_chains(job, &told, &together, &mut relay, see);
         see(&job.progress());
-        // Held until here: no other process may write before all chains have ended.
-        drop(self.lock);
         outcome
     }
 }

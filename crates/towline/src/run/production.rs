@@ -28,10 +28,12 @@ const MOST_STEPS: u64 = 1 << 14;
 
 /// When a run looks whether its target is reached: after so many draws, then after every fifth more.
 const FIRST_CHECK: u64 = 400;
+/// The same where the model says when: it may know more, and its draws may be dear.
+const FIRST_ASKED: u64 = 100;
 
-/// The first step after this one at which the target is looked at.
-fn next_check(after: u64) -> u64 {
-    let mut at = FIRST_CHECK;
+/// The first step after this one at which the target is looked at, where that is done at `first` for the first time.
+fn next_check(after: u64, first: u64) -> u64 {
+    let mut at = first;
     while at <= after {
         at += at / 5;
     }
@@ -103,28 +105,37 @@ pub(super) fn run<M: Model, const CLOSE: bool>(
     recorder.show(Phase::Sampling, true);
 
     let draws = job.manifest.draws;
-    let mut check = stop.map(|_| next_check(beyond.saturating_sub(1)));
+    let asks = model.says_when();
+    let first = if asks { FIRST_ASKED } else { FIRST_CHECK };
+    let next = |after: u64| (asks || stop.is_some()).then(|| next_check(after, first));
+    let mut check = next(beyond.saturating_sub(1));
     let mut stride = 1;
     let mut left = stride;
     let mut looked = Instant::now();
     loop {
         let steps = recorder.position.steps;
-        if recorder.checkpoint.reached {
+        // What the model says may be different today.
+        if recorder.checkpoint.reached && !asks {
             return Ok(Ended::TargetReached);
         }
-        if let (Some(at), Some(target)) = (check, stop)
+        if let Some(at) = check
             && steps >= at
         {
             if steps == at {
                 // Stored first: then no chain can be beyond this point while another is before it.
                 recorder.commit(&chain)?;
-                if reached(target, &recorder.checkpoint.batches, exchange)? {
-                    recorder.checkpoint.reached = true;
+                let enough = match stop {
+                    _ if asks => said(model, steps, exchange)?,
+                    Some(target) => reached(target, &recorder.checkpoint.batches, exchange)?,
+                    None => false,
+                };
+                recorder.checkpoint.reached = enough;
+                if enough {
                     recorder.commit(&chain)?;
                     return Ok(Ended::TargetReached);
                 }
             }
-            check = Some(next_check(at));
+            check = next(at);
         }
         if steps >= draws {
             recorder.commit(&chain)?;
@@ -186,6 +197,22 @@ pub(super) fn run<M: Model, const CLOSE: bool>(
         }
         recorder.add(&chain, &reporter)?;
     }
+}
+
+/// What the model says of so many draws: the first chain asks for all.
+fn said<M: Model>(model: &M, draws: u64, exchange: &mut impl Exchange) -> Result<bool, Error> {
+    // Once all have met, the rows of all are on disk.
+    exchange.gather(&[])?;
+    let mut enough = false;
+    if exchange.chain() == 0 {
+        enough = model.is_enough(draws).map_err(|source| Error::Model {
+            x: Vec::new(),
+            y: Vec::new(),
+            source,
+        })?;
+    }
+    let all = exchange.gather(&[f64::from(u8::from(enough))])?;
+    Ok(all.first().is_some_and(|first| first[0] > 0.5))
 }
 
 /// Whether every column that varies is as asked for. Constant columns have nothing to say.
@@ -388,15 +415,17 @@ mod tests {
 
     #[test]
     fn checks_come_at_the_same_steps_wherever_one_begins() {
-        let mut at = next_check(0);
-        let mut all = vec![at];
-        while at < 100_000 {
-            at = next_check(at);
-            all.push(at);
-        }
-        assert_eq!(all[..3], [400, 480, 576]);
-        for step in 0..10_000 {
-            assert!(all.contains(&next_check(step)));
+        for first in [FIRST_CHECK, FIRST_ASKED] {
+            let mut at = next_check(0, first);
+            let mut all = vec![at];
+            while at < 100_000 {
+                at = next_check(at, first);
+                all.push(at);
+            }
+            assert_eq!(all[..3], [first, first / 5 * 6, first / 25 * 36]);
+            for step in 0..10_000 {
+                assert!(all.contains(&next_check(step, first)));
+            }
         }
     }
 }

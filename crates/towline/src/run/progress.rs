@@ -12,6 +12,23 @@ pub struct Progress {
     pub chains: Vec<ChainProgress>,
     /// How many draws of each are asked for.
     pub draws: u64,
+    /// How far slow points are, where these are weighed.
+    pub weighing: Option<WeighingProgress>,
+}
+
+/// How far slow points are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WeighingProgress {
+    /// Slow evaluations that learning took.
+    pub learned: u64,
+    /// Points that are weighed.
+    pub points: usize,
+    /// Points that are expected to be needed, as far as is known.
+    pub planned: usize,
+    /// The largest standard error of a slow parameter at the last look, in its standard deviations.
+    pub error: Option<f64>,
+    /// What is asked for.
+    pub asked: f64,
 }
 
 /// How far a chain is.
@@ -66,6 +83,7 @@ impl Job {
         Progress {
             chains: self.watches.iter().map(|watch| watch.progress()).collect(),
             draws: self.manifest.draws,
+            weighing: None,
         }
     }
 }

@@ -30,6 +30,11 @@ pub struct Settings {
     pub checkpoint_every: Option<Duration>,
     /// What to stop at before all draws are made.
     pub stop: Option<StopTarget>,
+    /// Stop once the standard error of every slow parameter is so many of its standard deviations, by weights of slow points or by
+    /// chains, whichever is predicted to be cheaper.
+    pub error: Option<f64>,
+    /// Slow points that are weighed at a time; nothing for one for each core. Estimates do not depend on it.
+    pub workers: Option<usize>,
     /// Latents are stored once in so many draws.
     pub latent_every: u64,
     /// What to do when an evaluation fails.
@@ -48,6 +53,16 @@ pub struct StopTarget {
     pub rhat: f64,
     /// The effective sample size must be above this.
     pub ess: f64,
+}
+
+impl StopTarget {
+    /// What makes a chain's standard error so many standard deviations.
+    pub(crate) fn for_error(error: f64) -> Self {
+        Self {
+            rhat: 1.01,
+            ess: 1.0 / (error * error),
+        }
+    }
 }
 
 /// What to do when an evaluation panics, errs, or gives no number.
@@ -73,6 +88,8 @@ impl Default for Settings {
             time_limit: None,
             checkpoint_every: None,
             stop: None,
+            error: None,
+            workers: None,
             latent_every: 1,
             on_failure: OnFailure::End,
             evaluation_limit: None,
@@ -104,6 +121,17 @@ impl Settings {
             "the number of threads",
             self.threads.map_or(1.0, |t| t as f64),
         )?;
+        at_least_one(
+            "the number of workers",
+            self.workers.map_or(1.0, |w| w as f64),
+        )?;
+        if let Some(error) = self.error.filter(|e| !(*e >= 0.005 && *e <= 0.5)) {
+            return Err(Error::Setting {
+                what: "the standard error to stop at",
+                value: error,
+                expected: "a share of the standard deviation between 0.005 and 0.5, such as 0.03",
+            });
+        }
         if let Some(stop) = self.stop {
             if stop.rhat.is_nan() || stop.rhat <= 1.0 {
                 return Err(Error::Setting {
@@ -147,6 +175,7 @@ impl Settings {
             evaluation_limit,
             stop_rhat,
             stop_ess,
+            error,
         } = manifest.options;
         Self {
             chains: manifest.chains,
@@ -160,7 +189,10 @@ impl Settings {
             checkpoint_every: None,
             stop: stop_rhat
                 .zip(stop_ess)
-                .map(|(rhat, ess)| StopTarget { rhat, ess }),
+                .map(|(rhat, ess)| StopTarget { rhat, ess })
+                .or(error.map(StopTarget::for_error)),
+            error,
+            workers: None,
             latent_every: manifest.latent_every,
             on_failure: if failures_count_as_outside {
                 OnFailure::CountAsOutside
@@ -206,6 +238,7 @@ impl Settings {
                 evaluation_limit: self.evaluation_limit.map(|limit| limit.as_secs_f64()),
                 stop_rhat: self.stop.map(|stop| stop.rhat),
                 stop_ess: self.stop.map(|stop| stop.ess),
+                error: self.error,
             },
             tuning: self.tuning.clone(),
         };
@@ -214,6 +247,12 @@ impl Settings {
             problem,
         })?;
         Ok(manifest)
+    }
+
+    /// Slow points at a time.
+    pub(crate) fn workers(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.workers.or(self.threads).unwrap_or_else(cores).max(1)
     }
 
     /// Threads that are of use.

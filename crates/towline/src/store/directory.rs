@@ -5,6 +5,7 @@ use super::failures::{Failure, Failures};
 use super::manifest::Manifest;
 use super::rows::Draws;
 use super::warnings::Warning;
+use super::weights::StoredEstimates;
 use crate::error::Error;
 use crate::model::Column;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,7 @@ impl RunDir {
         let manifest = Manifest::read(path)?;
         // Before the rows: those that a checkpoint counts are on the disk when it is.
         let checkpoints = (0..manifest.chains)
-            .map(|k| Checkpoint::of(path, k, &manifest))
+            .map(|k| checkpoint(path, k, &manifest))
             .collect::<Result<Vec<_>, _>>()?;
         let open = |name: &str, width: usize, counted: &dyn Fn(&Checkpoint) -> (u64, u64)| {
             let one = |(k, checkpoint): (usize, &Option<Checkpoint>)| {
@@ -157,14 +158,32 @@ impl RunDir {
         &self.latents[chain]
     }
 
-    /// Each chain's checkpoint: totals, seconds, running moments. `None` before a chain's production has begun.
+    /// Each chain's checkpoint: totals, seconds, running moments. `None` before a chain's production has begun, and where an
+    /// earlier version wrote it: then the draws are all that is known.
     ///
     /// # Errors
     /// Where one is damaged, or of a newer version.
     pub fn checkpoints(&self) -> Result<Vec<Option<Checkpoint>>, Error> {
         (0..self.chains())
-            .map(|k| Checkpoint::of(&self.path, k, &self.manifest))
+            .map(|k| checkpoint(&self.path, k, &self.manifest))
             .collect()
+    }
+
+    /// What weights of slow points say, where they were asked.
+    ///
+    /// # Errors
+    /// Where they are damaged.
+    pub fn estimates(&self) -> Result<Option<StoredEstimates>, Error> {
+        StoredEstimates::read(&self.path)
+    }
+
+    /// The draws of those estimates: the columns, the log density and the weight of each, to be read row by row; no rows where there
+    /// are none.
+    ///
+    /// # Errors
+    /// Where they cannot be read.
+    pub fn weighted(&self) -> Result<Draws, Error> {
+        super::weights::weighted(&self.path, self.manifest.columns.len())
     }
 
     /// The evaluations that failed.
@@ -196,6 +215,15 @@ impl RunDir {
             name: name.to_owned(),
             known: known.collect::<Vec<_>>().join(", "),
         }
+    }
+}
+
+/// A chain's checkpoint, for a reader: one of an earlier version is as good as none, since what it counts was finished or is
+/// still where it was.
+fn checkpoint(path: &Path, chain: usize, manifest: &Manifest) -> Result<Option<Checkpoint>, Error> {
+    match Checkpoint::of(path, chain, manifest) {
+        Err(Error::OlderFormat { .. }) => Ok(None),
+        other => other,
     }
 }
 

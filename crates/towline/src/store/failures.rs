@@ -46,7 +46,9 @@ impl Failure {
         let (x, y) = match error {
             Error::Model { x, y, .. } | Error::NotANumber { x, y, .. } => (&x[..], &y[..]),
             Error::OutsideSupport { x, y } => (&x[..], &y[..]),
-            Error::Panicked { x, .. } | Error::TooLong { x, .. } => (&x[..], nothing),
+            Error::Panicked { x, .. }
+            | Error::TooLong { x, .. }
+            | Error::PointTooLong { x, .. } => (&x[..], nothing),
             _ => (nothing, nothing),
         };
         Self::new(chain, step, x, y, error.to_string())

@@ -62,9 +62,10 @@ pub(crate) fn unwrap<T: DeserializeOwned>(
         return Err(damaged("it says that it is of a version that never was"));
     }
     if version < known {
-        let problem =
-            "an earlier version of towline wrote it: continue with that version, or begin anew";
-        return Err(damaged(problem));
+        return Err(Error::OlderFormat {
+            path: path.to_path_buf(),
+            found: version,
+        });
     }
     if number(length) != content.len() as u64 {
         return Err(damaged("it is not as long as it says"));

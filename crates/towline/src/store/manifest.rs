@@ -67,6 +67,9 @@ pub struct Options {
     pub stop_rhat: Option<f64>,
     /// … and every column's effective sample size above this.
     pub stop_ess: Option<f64>,
+    /// The standard error of every slow parameter that is asked for, in its standard deviations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<f64>,
 }
 
 fn one() -> u64 {
@@ -78,6 +81,7 @@ fn one() -> u64 {
 struct Heading {
     format: String,
     version: u32,
+    towline: Option<String>,
 }
 
 impl Manifest {
@@ -131,10 +135,21 @@ impl Manifest {
                 known: VERSION,
             });
         }
-        let manifest: Self =
-            serde_json::from_slice(bytes).map_err(|error| damaged(error.to_string()))?;
+        let manifest: Self = serde_json::from_slice(bytes)
+            .or_else(|error| Self::of_an_earlier_version(bytes, &heading).ok_or(error))
+            .map_err(|error| damaged(error.to_string()))?;
         manifest.check().map_err(damaged)?;
         Ok(manifest)
+    }
+
+    /// A manifest of an earlier towline whose tuning is of another form: everything that a reader of its draws needs, without it.
+    fn of_an_earlier_version(bytes: &[u8], heading: &Heading) -> Option<Self> {
+        if heading.towline.as_deref() == Some(env!("CARGO_PKG_VERSION")) {
+            return None;
+        }
+        let mut whole: serde_json::Value = serde_json::from_slice(bytes).ok()?;
+        whole["tuning"] = serde_json::Value::Null;
+        serde_json::from_value(whole).ok()
     }
 
     /// Writes it, whole or not at all.

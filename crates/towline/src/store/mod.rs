@@ -24,6 +24,7 @@ mod moments;
 mod rows;
 mod stages;
 mod warnings;
+mod weights;
 
 pub use batches::{Batches, Estimate};
 pub use checkpoint::Checkpoint;
@@ -36,3 +37,5 @@ pub use moments::Moments;
 pub use rows::{Draws, Rows};
 pub(crate) use stages::{Stage, Stages};
 pub use warnings::Warning;
+pub use weights::StoredEstimates;
+pub(crate) use weights::{Points, Weighing};

@@ -224,6 +224,28 @@ impl Draws {
         Ok(out)
     }
 
+    /// The last rows, at most so many, one after another in one vector: what a look at a long run needs. Their checksum, which is
+    /// that of all rows, is not looked at.
+    ///
+    /// # Errors
+    /// Where the file cannot be read.
+    pub fn last(&self, most: usize) -> Result<Vec<f64>, Error> {
+        let rows = most.min(self.rows);
+        if rows == 0 {
+            return Ok(Vec::new());
+        }
+        let bytes_each = 8 * self.width;
+        let mut bytes = vec![0; rows * bytes_each];
+        let read = |bytes: &mut [u8]| {
+            let mut file = File::open(&self.path)?;
+            file.seek(SeekFrom::Start(((self.rows - rows) * bytes_each) as u64))?;
+            file.read_exact(bytes)
+        };
+        read(&mut bytes).map_err(|source| failed("read", &self.path, source))?;
+        let number = |bytes: &[u8]| f64::from_le_bytes(bytes.try_into().unwrap_or_default());
+        Ok(bytes.chunks_exact(8).map(number).collect())
+    }
+
     /// Shows every row, one after another, in memory that does not grow with their number.
     ///
     /// # Errors
@@ -292,6 +314,8 @@ mod tests {
         let draws = Draws::open(&path, 2).unwrap();
         assert_eq!(draws.rows(), 2);
         assert_eq!(draws.column(0).unwrap(), [0.0, 1.0]);
+        assert_eq!(draws.last(1).unwrap(), [1.0, -0.5]);
+        assert_eq!(draws.last(9).unwrap(), [0.0, -0.5, 1.0, -0.5]);
         let mut rows = Rows::open(&path, 2, 1).unwrap();
         rows.append(&[7.0, 8.0]);
         rows.flush().unwrap();

@@ -8,7 +8,9 @@
 mod common;
 mod curvature;
 mod explore;
+mod extra;
 mod inner;
+mod known;
 mod modes;
 mod moments;
 mod persistence;
@@ -106,6 +108,16 @@ impl Warming {
     /// Whether there is nothing more to do.
     pub fn is_done(&self) -> bool {
         self.stage >= LAST_STAGE
+    }
+
+    /// Whether the marginal of x is learned, so that slow points can be weighed.
+    pub fn has_learned(&self) -> bool {
+        self.stage > 0 && !self.x.is_empty() && self.tuning.surrogate.is_some()
+    }
+
+    /// What was learned so far.
+    pub fn tuning(&self) -> &Tuning {
+        &self.tuning
     }
 
     /// What was spent so far, in this chain.

@@ -3,10 +3,10 @@
 use super::Cost;
 use crate::chain::exchange::Exchange;
 use crate::error::Error;
+use crate::instant::Instant;
 use crate::kernel::info::Info;
 use crate::target::{Scratch, Target};
 use serde::{Deserialize, Serialize};
-use std::time::Instant;
 
 /// What a slow evaluation is taken to cost, in fast ones, unless the clock says otherwise by an order of magnitude.
 const DEFAULT_RATIO: f64 = 1000.0;

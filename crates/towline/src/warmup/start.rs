@@ -1,10 +1,12 @@
 //! From a start to the bulk of the marginal: widths, then the mode of the estimated marginal of x.
 
+use super::known;
 use super::prices::Clock;
 use crate::error::Error;
 use crate::frame::anchors::Mode;
 use crate::frame::laplace::{Curvature, Laplace};
 use crate::frame::{Frame, Linear};
+use crate::instant::Instant;
 use crate::kernel::info::Info;
 use crate::kernel::state::{Sighting, prepare};
 use crate::linalg::{Factor, Root};
@@ -14,7 +16,6 @@ use crate::optimise::newton::climb_with;
 use crate::optimise::surface::{Surface, clean};
 use crate::optimise::widths::{MOST_TRIALS, scales};
 use crate::target::{Scratch, Target};
-use std::time::Instant;
 
 /// With more slow variables than this the climb in x takes gradients only: p + 1 squared over two slow
 /// evaluations for each round would be too many.
@@ -47,6 +48,14 @@ pub(super) fn search<T: Target>(
     budget: usize,
 ) -> Result<Found, Error> {
     let mut marginal = Marginal::new(target, x, y, budget)?;
+    if let Some(covariance) = target.slow_covariance() {
+        let factor = Factor::from_covariance(covariance, "the covariance of the slow parameters")?;
+        if factor.dim() == x.len() && known::climb(&mut marginal, x, &factor) {
+            return found(marginal, Some(factor), x.len());
+        }
+        // The covariance was another's: the search has all it would have had.
+        marginal.budget += marginal.spent.slow_evaluations as usize;
+    }
     let here = marginal.height(x);
     let steps = scales(&mut |at| marginal.height(at), x, here);
     let mut scaled = Scaled {
@@ -67,6 +76,15 @@ pub(super) fn search<T: Target>(
         // Not having found the top is no failure: the best point met is where the chain begins.
         let _ = ascend(&mut scaled, &origin, 1.0);
     }
+    found(marginal, slow, x.len())
+}
+
+/// What a climb has found; widths are looked for where it gave no covariance.
+fn found<T: Target>(
+    mut marginal: Marginal<'_, T>,
+    slow: Option<Factor>,
+    p: usize,
+) -> Result<Found, Error> {
     if let Some(failure) = marginal.failure.take() {
         return Err(failure);
     }
@@ -75,7 +93,7 @@ pub(super) fn search<T: Target>(
         Some(factor) => factor,
         None => {
             // What the climb has left of the budget may be nothing, and without widths nothing moves.
-            marginal.budget += MOST_TRIALS * x.len();
+            marginal.budget += MOST_TRIALS * p;
             let widths = scales(&mut |at| marginal.height(at), &best.x, best.height);
             Factor::diagonal(&widths, "the slow covariance")?
         }
@@ -114,7 +132,7 @@ struct Best {
 }
 
 /// Laplace's estimate of the log marginal of x, with what was met on the way.
-struct Marginal<'a, T: Target> {
+pub(super) struct Marginal<'a, T: Target> {
     target: &'a T,
     /// Where the next search for a mode in y begins, and the metric it uses.
     rule: Laplace,
@@ -210,7 +228,7 @@ impl<'a, T: Target> Marginal<'a, T> {
         Ok(marginal)
     }
 
-    fn height(&mut self, x: &[f64]) -> f64 {
+    pub fn height(&mut self, x: &[f64]) -> f64 {
         if self.spent.slow_evaluations as usize >= self.budget || self.failure.is_some() {
             return f64::NEG_INFINITY;
         }

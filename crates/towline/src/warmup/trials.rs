@@ -2,7 +2,7 @@
 
 use super::tilt::Crossing;
 use super::walker::{Comparison, Walker};
-use super::{Prices, inner, persistence, start};
+use super::{Prices, extra, inner, persistence, start};
 use crate::chain::exchange::Exchange;
 use crate::error::Error;
 use crate::fast::moves::FastMove;
@@ -160,6 +160,12 @@ pub(super) fn choose<T: Target>(
             (2.0 / worth).max(turns).ceil().min(steps_for(EXTRA_SHARE))
         };
         tuning.extra = extra.clamp(1.0, 1000.0) as usize;
+        if tuning.main.frame != FrameKind::Own {
+            let learned = tuning.trials.last().filter(|_| tuning.surrogate.is_some());
+            let (x, cost) = (learned.unwrap_or(&winner).effective, winner.cost);
+            let forgotten = extra::choose(walker, tuning, x, cost, rng, exchange)?;
+            tuning.extra = tuning.extra.max(forgotten);
+        }
     }
     Ok(())
 }

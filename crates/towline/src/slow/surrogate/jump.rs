@@ -72,6 +72,13 @@ impl Jumps {
         top + sum.ln()
     }
 
+    /// The logarithm of its integral over w: what [`log_density`](Self::log_density) leaves out.
+    pub fn log_total(&self) -> f64 {
+        let total: f64 = self.parts.iter().map(|part| part.weight).sum();
+        let dim = self.parts.first().map_or(0, |part| part.centre.len());
+        total.ln() + 0.5 * dim as f64 * std::f64::consts::TAU.ln()
+    }
+
     /// A draw from it.
     pub fn draw(&self, w: &mut [f64], rng: &mut Rng) {
         let part = &self.parts[rng.pick(self.parts.iter().map(|part| part.weight))];

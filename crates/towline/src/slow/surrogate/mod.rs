@@ -9,6 +9,7 @@
 
 mod bend;
 mod choose;
+mod free;
 mod jump;
 mod limits;
 mod polynomial;
@@ -368,7 +369,7 @@ impl Surrogate {
     }
 
     /// x at a whitened point.
-    fn unwhiten(&self, w: &[f64]) -> Vec<f64> {
+    pub(crate) fn unwhiten(&self, w: &[f64]) -> Vec<f64> {
         let mut x = vec![0.0; w.len()];
         self.write(w, &mut x);
         x

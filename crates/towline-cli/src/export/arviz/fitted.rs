@@ -1,9 +1,8 @@
 //! What ArviZ checks a fit with: log likelihoods, replicated and observed data, and draws of the prior.
 
-use super::{Axis, Dimension, Store};
+use super::{Axis, Dimension, Sink};
 use crate::posterior::Posterior;
 use anyhow::{Result, bail};
-use serde_json::Value;
 use towline::Rng;
 use towline::store::RunDir;
 
@@ -14,8 +13,8 @@ const PRIOR: usize = 1000;
 /// The seed of replicated data and of the prior's draws.
 const SEED: u64 = 21;
 
-/// Adds the groups of a fit.
-pub(super) fn add(store: &mut Store, run: &RunDir, about: &Value) -> Result<()> {
+/// Adds the groups of a fit that are wanted.
+pub(super) fn add(sink: &mut dyn Sink, run: &RunDir, wants: &dyn Fn(&str) -> bool) -> Result<()> {
     let all = Posterior::open(run.path(), usize::MAX)?;
     let observations = all.predictor.model().response().len();
     let most = (MOST / observations.max(1)).max(run.chains() * 100);
@@ -25,25 +24,26 @@ pub(super) fn add(store: &mut Store, run: &RunDir, about: &Value) -> Result<()> 
         all
     };
     let model = posterior.predictor.model();
-    let name = posterior.resolved.response_name();
+    let name = super::safe(&posterior.resolved.response_name());
     let dimension = Dimension {
-        name: "observation".into(),
+        name: super::apart("observation", std::slice::from_ref(&name)),
         labels: (0..observations).map(|row| row.to_string()).collect(),
     };
-    for (group, draws) in [
-        ("log_likelihood", posterior.predictor.log_likelihood()?),
-        (
-            "posterior_predictive",
-            posterior.predictor.replicated(SEED)?,
-        ),
-    ] {
+    for group in ["log_likelihood", "posterior_predictive"] {
+        if !wants(group) {
+            continue;
+        }
+        let draws = if group == "log_likelihood" {
+            posterior.predictor.log_likelihood()?
+        } else {
+            posterior.predictor.replicated(SEED)?
+        };
         if draws.len() != posterior.places.len() {
             bail!("some draws lie outside the support of the model: was it changed?");
         }
         let (chains, axis) = by_chain(run.chains(), &posterior.places, draws);
-        store.group(group, about.clone())?;
-        store.axes(group, run.chains(), &axis)?;
-        store.array(
+        sink.group(group, Some(&axis))?;
+        sink.array(
             group,
             &name,
             &chains,
@@ -51,30 +51,50 @@ pub(super) fn add(store: &mut Store, run: &RunDir, about: &Value) -> Result<()> 
             std::slice::from_ref(&dimension),
         )?;
     }
-    store.group("observed_data", about.clone())?;
-    store.plain("observed_data", &name, model.response(), &dimension)?;
+    if wants("observed_data") {
+        sink.group("observed_data", None)?;
+        sink.plain("observed_data", &name, model.response(), &dimension)?;
+    }
+    if wants("prior") || wants("prior_predictive") {
+        prior(sink, run, &posterior, wants, &name, dimension)?;
+    }
+    Ok(())
+}
 
+/// Draws of the prior, and of data there.
+fn prior(
+    sink: &mut dyn Sink,
+    run: &RunDir,
+    posterior: &Posterior,
+    wants: &dyn Fn(&str) -> bool,
+    response: &str,
+    dimension: Dimension,
+) -> Result<()> {
     let mut rng = Rng::stream(SEED, 1);
     let mut columns = vec![Vec::with_capacity(PRIOR); run.manifest().columns.len()];
     let mut data = Vec::new();
     for _ in 0..PRIOR {
-        let drawn = model.prior_draw(&mut rng);
+        let drawn = posterior.predictor.model().prior_draw(&mut rng);
         let (row, response) = drawn.map_err(|error| anyhow::anyhow!("{error}"))?;
         for (column, value) in columns.iter_mut().zip(row) {
             column.push(value);
         }
         data.extend(response);
     }
-    let axis = Axis::new(1, PRIOR);
-    store.group("prior", about.clone())?;
-    store.axes("prior", 1, &axis)?;
-    let names: Vec<String> = run.names().map(str::to_owned).collect();
-    for (name, values) in super::unique(&names, super::safe).iter().zip(columns) {
-        store.array("prior", name, &[values], &axis, &[])?;
+    let axis = Axis::new(1, 1, PRIOR);
+    if wants("prior") {
+        sink.group("prior", Some(&axis))?;
+        let names: Vec<String> = run.names().map(str::to_owned).collect();
+        for (name, values) in super::unique(&names, super::safe).iter().zip(columns) {
+            sink.array("prior", name, &[values], &axis, &[])?;
+        }
     }
-    store.group("prior_predictive", about.clone())?;
-    store.axes("prior_predictive", 1, &axis)?;
-    store.array("prior_predictive", &name, &[data], &axis, &[dimension])
+    if wants("prior_predictive") {
+        let group = "prior_predictive";
+        sink.group(group, Some(&axis))?;
+        sink.array(group, response, &[data], &axis, &[dimension])?;
+    }
+    Ok(())
 }
 
 /// As many draws of each chain as all have, one after another, with their numbers.
@@ -95,5 +115,5 @@ fn by_chain(
     }
     let first = places.iter().filter(|p| p.0 == 0).take(common);
     let steps = first.map(|p| p.1 as i64).collect();
-    (out, Axis { steps })
+    (out, Axis { chains, steps })
 }

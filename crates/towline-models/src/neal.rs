@@ -1,4 +1,4 @@
-//! The paper's test distributions, and exact independent draws from them.
+//! The report's test distributions, and exact independent draws from them: what the command and the live page run by name.
 //!
 //! Given x, y is normal about sin x with standard deviation 0.1/(1 + x²); given y, z is normal
 //! about y with standard deviation 0.2. In both tests x has the density exp(−x²)/(1 + x²).

@@ -1,0 +1,303 @@
+//! Control variates: functions of x whose means under π̃ are known from as many free draws as one likes.
+//!
+//! Regressing what is to be averaged on them and taking the intercept removes the part of its spread that they explain. The
+//! intercept is a linear functional: it gives each point a share that depends on the x alone, the same for everything that is
+//! averaged. What leaving a point out changes is known in closed form, so every error is a jackknife: with plain residuals
+//! errors would be too small, since the regression has seen its own noise.
+
+use super::free::Free;
+use crate::linalg::Factor;
+
+/// One control for every so many points at most: beyond that a jackknife over-states the error, and the gain is small.
+const POINTS_EACH: usize = 6;
+/// The highest total degree.
+const MOST_DEGREE: usize = 4;
+/// No more controls than this: the work of the free draws grows as their square.
+const MOST_CONTROLS: usize = 120;
+/// A point's leverage counts as at most this.
+const MOST_LEVERAGE: f64 = 0.95;
+
+/// Polynomials in whitened x, made orthonormal under π̃.
+#[derive(Debug, Clone)]
+pub(crate) struct Controls {
+    /// Each the product of these coordinates.
+    terms: Vec<Vec<usize>>,
+    means: Vec<f64>,
+    root: Option<Factor>,
+    /// Their means over each of the free chains, which are independent.
+    by_chain: Vec<Vec<f64>>,
+    /// Free draws in all.
+    free: usize,
+}
+
+impl Controls {
+    /// As many as so many points bear.
+    pub fn new(points: usize, free: &Free) -> Self {
+        for terms in candidates(free.dim(), points / POINTS_EACH) {
+            if let Some(controls) = Self::with(terms, free) {
+                return controls;
+            }
+        }
+        Self {
+            terms: Vec::new(),
+            means: Vec::new(),
+            root: None,
+            by_chain: Vec::new(),
+            free: free.count(),
+        }
+    }
+
+    fn with(terms: Vec<Vec<usize>>, free: &Free) -> Option<Self> {
+        let q = terms.len();
+        let count = free.count() as f64;
+        let mut means = vec![0.0; q];
+        let mut values = vec![0.0; q];
+        for w in free.draws() {
+            fill(&terms, w, &mut values);
+            means
+                .iter_mut()
+                .zip(&values)
+                .for_each(|(m, v)| *m += v / count);
+        }
+        let mut covariance = vec![0.0; q * q];
+        for w in free.draws() {
+            fill(&terms, w, &mut values);
+            values.iter_mut().zip(&means).for_each(|(v, m)| *v -= m);
+            for i in 0..q {
+                for j in 0..=i {
+                    covariance[i * q + j] += values[i] * values[j] / count;
+                }
+            }
+        }
+        for i in 0..q {
+            for j in 0..i {
+                covariance[j * q + i] = covariance[i * q + j];
+            }
+        }
+        let root = Factor::from_covariance(&covariance, "the control variates").ok()?;
+        let mut controls = Self {
+            terms,
+            means,
+            root: Some(root),
+            by_chain: Vec::new(),
+            free: free.count(),
+        };
+        controls.by_chain = free
+            .chains
+            .iter()
+            .map(|chain| controls.mean(chain))
+            .collect();
+        Some(controls)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// Their values at a whitened point, with mean zero and covariance one under π̃.
+    pub fn at(&self, w: &[f64]) -> Vec<f64> {
+        let mut values = vec![0.0; self.terms.len()];
+        fill(&self.terms, w, &mut values);
+        values
+            .iter_mut()
+            .zip(&self.means)
+            .for_each(|(v, m)| *v -= m);
+        if let Some(root) = &self.root {
+            root.solve(&mut values);
+        }
+        values
+    }
+
+    /// Their means over draws.
+    fn mean(&self, draws: &[Vec<f64>]) -> Vec<f64> {
+        let mut mean = vec![0.0; self.terms.len()];
+        for w in draws {
+            let values = self.at(w);
+            mean.iter_mut()
+                .zip(&values)
+                .for_each(|(m, v)| *m += v / draws.len() as f64);
+        }
+        mean
+    }
+
+    /// The variance that the free draws leave in an average with these slopes: from the scatter of their chains, and never much
+    /// less than that of independent draws.
+    pub fn free_variance(&self, slopes: &[f64]) -> f64 {
+        let chains = self.by_chain.len() as f64;
+        if self.by_chain.is_empty() {
+            return 0.0;
+        }
+        let along = |mean: &Vec<f64>| mean.iter().zip(slopes).map(|(m, s)| m * s).sum::<f64>();
+        // All chains together have mean zero.
+        let squares: f64 = self.by_chain.iter().map(|mean| along(mean).powi(2)).sum();
+        let independent = slopes.iter().map(|s| s * s).sum::<f64>() / self.free as f64;
+        (squares / (chains - 1.0) / chains).max(0.7 * independent)
+    }
+}
+
+/// Lists of terms that fit, the longest first.
+fn candidates(p: usize, most: usize) -> Vec<Vec<Vec<usize>>> {
+    let most = most.min(MOST_CONTROLS);
+    let mut all = Vec::new();
+    for degree in (2..=MOST_DEGREE).rev() {
+        // The number of them, before they are listed.
+        let count = (1..=degree).fold(1.0, |c, d| c * (p + d) as f64 / d as f64) - 1.0;
+        if count <= most as f64 {
+            all.push(up_to(p, degree));
+        }
+    }
+    if 2 * p <= most {
+        all.push((0..p).flat_map(|k| [vec![k], vec![k, k]]).collect());
+    }
+    if p <= most {
+        all.push((0..p).map(|k| vec![k]).collect());
+    }
+    all
+}
+
+/// All products of up to so many coordinates.
+fn up_to(p: usize, degree: usize) -> Vec<Vec<usize>> {
+    let mut all: Vec<Vec<usize>> = (0..p).map(|k| vec![k]).collect();
+    let mut last = all.clone();
+    for _ in 1..degree {
+        let longer = |term: &Vec<usize>| {
+            let from = term.last().copied().unwrap_or(0);
+            let term = term.clone();
+            (from..p).map(move |k| [&term[..], &[k]].concat())
+        };
+        last = last.iter().flat_map(longer).collect();
+        all.extend(last.iter().cloned());
+    }
+    all
+}
+
+fn fill(terms: &[Vec<usize>], w: &[f64], values: &mut [f64]) {
+    for (value, term) in values.iter_mut().zip(terms) {
+        *value = term.iter().map(|&k| w[k]).product();
+    }
+}
+
+/// The regression of anything on the controls at the points.
+#[derive(Debug, Clone)]
+pub(crate) struct Regression {
+    /// One and the controls, point by point.
+    design: Vec<Vec<f64>>,
+    /// The root of their Gram matrix, by the number of points.
+    gram: Factor,
+    /// What the intercept gives to each point.
+    pub shares: Vec<f64>,
+    leverage: Vec<f64>,
+}
+
+/// An average: the intercept of a regression.
+#[derive(Debug, Clone)]
+pub(crate) struct Average {
+    /// It.
+    pub value: f64,
+    /// It without each of the points.
+    pub left_out: Vec<f64>,
+    /// The coefficients of the controls.
+    pub slopes: Vec<f64>,
+}
+
+impl Regression {
+    /// At points where the controls have these values; nothing where they do not tell the coefficients.
+    pub fn new(controls: &[Vec<f64>]) -> Option<Self> {
+        let count = controls.len() as f64;
+        let design: Vec<Vec<f64>> = controls
+            .iter()
+            .map(|row| [&[1.0], &row[..]].concat())
+            .collect();
+        let q = design.first()?.len();
+        let mut gram = vec![0.0; q * q];
+        for row in &design {
+            for i in 0..q {
+                for j in 0..q {
+                    gram[i * q + j] += row[i] * row[j] / count;
+                }
+            }
+        }
+        let gram = Factor::from_covariance(&gram, "the controls at the points").ok()?;
+        let mut first = vec![0.0; q];
+        first[0] = 1.0;
+        gram.solve(&mut first);
+        gram.solve_transposed(&mut first);
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let shares: Vec<f64> = design.iter().map(|row| dot(&first, row) / count).collect();
+        let leverage = design.iter().map(|row| {
+            let mut white = row.clone();
+            gram.solve(&mut white);
+            (dot(&white, &white) / count).min(MOST_LEVERAGE)
+        });
+        let leverage = leverage.collect();
+        Some(Self {
+            design,
+            gram,
+            shares,
+            leverage,
+        })
+    }
+
+    /// The average of something that has these values at the points.
+    pub fn of(&self, values: &[f64]) -> Average {
+        let count = values.len() as f64;
+        let q = self.gram.dim();
+        let mut slopes = vec![0.0; q];
+        for (row, value) in self.design.iter().zip(values) {
+            slopes
+                .iter_mut()
+                .zip(row)
+                .for_each(|(s, r)| *s += r * value / count);
+        }
+        self.gram.solve(&mut slopes);
+        self.gram.solve_transposed(&mut slopes);
+        let value = slopes[0];
+        let left_out = (0..values.len()).map(|i| {
+            let fitted: f64 = self.design[i].iter().zip(&slopes).map(|(r, s)| r * s).sum();
+            value - self.shares[i] * (values[i] - fitted) / (1.0 - self.leverage[i])
+        });
+        let left_out = left_out.collect();
+        slopes.remove(0);
+        Average {
+            value,
+            left_out,
+            slopes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Rng;
+
+    #[test]
+    fn leaving_a_point_out_is_what_leaving_it_out_gives() {
+        let mut rng = Rng::stream(31, 0);
+        let rows: Vec<Vec<f64>> = (0..12)
+            .map(|_| (0..3).map(|_| rng.normal()).collect())
+            .collect();
+        let values: Vec<f64> = (0..12).map(|_| rng.normal()).collect();
+        let whole = Regression::new(&rows).unwrap().of(&values);
+        for i in 0..12 {
+            let (mut fewer, mut rest) = (rows.clone(), values.clone());
+            fewer.remove(i);
+            rest.remove(i);
+            let without = Regression::new(&fewer).unwrap().of(&rest).value;
+            assert!((without - whole.left_out[i]).abs() < 1e-10, "{i}");
+        }
+    }
+
+    #[test]
+    fn terms_are_those_of_their_degree() {
+        assert_eq!(
+            up_to(2, 2),
+            [vec![0], vec![1], vec![0, 0], vec![0, 1], vec![1, 1]]
+        );
+        assert_eq!(up_to(3, 4).len(), 34);
+        assert_eq!(candidates(3, 34)[0].len(), 34);
+        assert_eq!(candidates(6, 12)[0].len(), 12);
+        assert!(candidates(6, 5).is_empty());
+    }
+}

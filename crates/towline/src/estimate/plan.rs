@@ -1,0 +1,108 @@
+//! How many slow points an error asks for, and whether a chain would be cheaper: decided by counting evaluations.
+
+use super::estimates::Estimates;
+
+/// The first batch: enough for a jackknife, and so many more for every slow variable that they can be told apart.
+const FIRST: usize = 40;
+const FIRST_EACH: usize = 8;
+/// A prediction of how many points are needed is off: so much more than it says.
+const MARGIN: f64 = 1.15;
+/// A batch at most multiplies the points by this: the next prediction is a better one.
+const GROWTH: f64 = 2.0;
+/// Slow evaluations of a chain for each effective draw, as measured on the gallery (1.5 to 1.9), and what is left of its
+/// warm-up once the marginal is learned: so many, and more for every slow variable.
+const CHAIN_EACH: f64 = 1.7;
+const CHAIN_BASE: [usize; 2] = [280, 50];
+/// No run asks for more points.
+const MOST: usize = 200_000;
+
+/// What to do next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Need {
+    /// Evaluate points until there are so many.
+    Points(usize),
+    /// The error is reached.
+    Enough,
+    /// A chain is predicted to be cheaper, or the weights cannot be trusted.
+    Chain,
+}
+
+/// Decides what to do for an error of `error` standard deviations of each of the columns named, with `slow` slow variables.
+pub fn need(
+    error: f64,
+    slow: usize,
+    columns: &[usize],
+    now: Option<&Estimates>,
+    done: usize,
+) -> Need {
+    let first = FIRST + FIRST_EACH * slow;
+    if done < first {
+        return Need::Points(first);
+    }
+    let Some(now) = now else {
+        return Need::Chain;
+    };
+    let ratio = |&k: &usize| {
+        let column = &now.columns[k];
+        let ratio = column.se / column.sd;
+        // A constant has no error to speak of.
+        if column.se == 0.0 { 0.0 } else { ratio / error }
+    };
+    let worst = columns.iter().map(ratio).fold(0.0, f64::max);
+    if now.is_poor() || worst.is_nan() {
+        return Need::Chain;
+    }
+    if worst <= 1.0 {
+        return Need::Enough;
+    }
+    let wanted = MARGIN * done as f64 * worst * worst;
+    let chain = (CHAIN_BASE[0] + CHAIN_BASE[1] * slow) as f64 + CHAIN_EACH / (error * error);
+    if wanted - done as f64 > chain || wanted > MOST as f64 {
+        return Need::Chain;
+    }
+    Need::Points((wanted.min(GROWTH * done as f64)).ceil() as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimate::ColumnEstimate;
+
+    fn with(se: f64, k: f64) -> Estimates {
+        let column = ColumnEstimate {
+            name: "x".into(),
+            mean: 0.0,
+            sd: 2.0,
+            se,
+            se_sd: 0.0,
+            equivalent_draws: (2.0 / se).powi(2),
+            quantiles: [0.0; 3],
+            se_quantiles: [0.0; 3],
+        };
+        Estimates {
+            points: 48,
+            failed: 0,
+            fast_evals: 0,
+            spread: 0.1,
+            noise: 0.0,
+            pareto_k: Some(k),
+            controls: 4,
+            columns: vec![column],
+            covariance: Vec::new(),
+            evidence: None,
+            shares: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn points_are_asked_for_until_the_error_is_there_unless_a_chain_is_cheaper() {
+        let ask = |now: &Estimates, done| need(0.03, 1, &[0], Some(now), done);
+        assert_eq!(need(0.03, 1, &[0], None, 0), Need::Points(48));
+        assert_eq!(ask(&with(0.05, 0.2), 48), Need::Enough);
+        assert_eq!(ask(&with(0.07, 0.2), 48), Need::Points(76));
+        assert_eq!(ask(&with(0.2, 0.2), 48), Need::Points(96));
+        // Error 0.5 sd with 48 points: some 15,000 would be needed, and a chain takes 2,200.
+        assert_eq!(ask(&with(1.0, 0.2), 48), Need::Chain);
+        assert_eq!(ask(&with(0.05, 0.9), 48), Need::Chain);
+    }
+}

@@ -1,0 +1,151 @@
+//! How many fast-only moves follow each slow one: until y forgets as fast as x does, as long as that is worth its cost.
+
+use super::inner;
+use super::walker::Walker;
+use crate::chain::exchange::Exchange;
+use crate::error::Error;
+use crate::random::Rng;
+use crate::target::Target;
+use crate::warmup::tuning::Tuning;
+
+/// What the measurement may cost in each chain, in slow evaluations; and its moves at least and at most.
+const WORTH_SLOW: f64 = 10.0;
+const FEWEST: usize = 128;
+const MOST: usize = 8192;
+/// It ends early once it has seen so many of the longest autocorrelation times.
+const TIMES: f64 = 40.0;
+/// Batches whose means tell the autocorrelation time.
+const BATCHES: usize = 32;
+/// Of many fast variables, about so many are watched.
+const MOST_WATCHED: usize = 100;
+/// y should forget this many times as fast as x, or nearly everything at each step: then x alone limits the run.
+const AS_FAST_AS_X: f64 = 1.5;
+const NEARLY_ALL: f64 = 0.9;
+/// No more moves than this after a slow step.
+const MOST_EXTRA: usize = 4000;
+
+/// The number of moves of most worth: `effective` are the draws of x that a step is worth, `cost` is its price without these moves.
+///
+/// The moves are made at the chain's x, and the variable of y or z that remembers longest counts: a mean over all of them,
+/// by which inner moves are chosen, does not see the one that is held by the others.
+pub(super) fn choose<T: Target>(
+    walker: &mut Walker<'_, T>,
+    tuning: &Tuning,
+    effective: f64,
+    cost: f64,
+    rng: &mut Rng,
+    exchange: &mut impl Exchange,
+) -> Result<usize, Error> {
+    let price = inner::price_alone(walker, tuning, rng, exchange)?;
+    let affordable = (WORTH_SLOW * tuning.prices.slow / price) as usize;
+    if affordable < FEWEST {
+        return Ok(1);
+    }
+    let time = longest_memory(walker, tuning, affordable.min(MOST), rng, exchange)?;
+    Ok(most_worth(time, effective, cost, price))
+}
+
+/// The longest autocorrelation time of y and z under single fast-only moves, over all chains.
+fn longest_memory<T: Target>(
+    walker: &mut Walker<'_, T>,
+    tuning: &Tuning,
+    most: usize,
+    rng: &mut Rng,
+    exchange: &mut impl Exchange,
+) -> Result<f64, Error> {
+    let one = Tuning {
+        extra: 1,
+        ..tuning.clone()
+    };
+    let (kernel, rule) = (one.extra_moves(), one.rule(one.main.frame));
+    let every = walker.y().len().div_ceil(MOST_WATCHED).max(1);
+    let mut series: Vec<Vec<f64>> = Vec::new();
+    let mut goal = FEWEST;
+    loop {
+        while series.len() < goal {
+            walker.step(&kernel, rng)?;
+            let mut now: Vec<f64> = walker.z(&rule).into_iter().step_by(every).collect();
+            now.extend(walker.y().iter().step_by(every));
+            series.push(now);
+        }
+        let mine: Vec<f64> = (0..series[0].len())
+            .map(|k| time_of(series.iter().map(|row| row[k])))
+            .collect();
+        let all = exchange.gather(&mine)?;
+        let mean = |k: usize| all.iter().map(|v| v[k]).sum::<f64>() / all.len() as f64;
+        let longest = (0..mine.len()).map(mean).fold(1.0, f64::max);
+        if goal as f64 >= TIMES * longest || 2 * goal > most {
+            return Ok(longest);
+        }
+        goal *= 2;
+    }
+}
+
+/// An autocorrelation time by the means of batches, 1 where nothing moves.
+fn time_of(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let size = values.len() / BATCHES;
+    let count = (size * BATCHES) as f64;
+    let values: Vec<f64> = values.take(size * BATCHES).collect();
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / count;
+    let of_means = values
+        .chunks_exact(size)
+        .map(|batch| (batch.iter().sum::<f64>() / size as f64 - mean).powi(2))
+        .sum::<f64>()
+        / (BATCHES - 1) as f64;
+    let time = size as f64 * of_means / variance;
+    if time.is_finite() { time.max(1.0) } else { 1.0 }
+}
+
+/// Draws of y that k moves are worth, beside those of x, per cost: the k with the most.
+fn most_worth(time: f64, effective: f64, cost: f64, price: f64) -> usize {
+    // What one move leaves of a correlation that falls exponentially.
+    let left = (time - 1.0) / (time + 1.0);
+    let enough = (AS_FAST_AS_X * effective).min(NEARLY_ALL);
+    let worth = |k: usize| {
+        let left = left.powi(k as i32);
+        ((1.0 - left) / (1.0 + left)).min(enough) / (cost + price * k as f64)
+    };
+    let (mut best, mut k) = (1, 1);
+    while k < MOST_EXTRA {
+        if worth(k) > worth(best) {
+            best = k;
+        }
+        k = (k + 1).max(k + k / 16);
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_memory_is_seen_in_the_means_of_batches() {
+        let mut rng = Rng::stream(1, 0);
+        for time in [1.0, 9.0, 39.0] {
+            let keep: f64 = (time - 1.0) / (time + 1.0);
+            let mut value = 0.0;
+            let values: Vec<f64> = (0..64 * 400)
+                .map(|_| {
+                    value = keep * value + (1.0 - keep * keep).sqrt() * rng.normal();
+                    value
+                })
+                .collect();
+            let found = time_of(values.into_iter());
+            // The variance of 32 batches is known to a quarter of itself.
+            assert!((found / time).ln().abs() < 1.0, "{found} for {time}");
+        }
+        assert_eq!(time_of(vec![2.0; 64].into_iter()), 1.0);
+    }
+
+    #[test]
+    fn moves_are_made_until_y_no_longer_limits_where_they_are_cheap_and_not_where_they_are_dear() {
+        let cheap = most_worth(50.0, 0.6, 5000.0, 3.0);
+        // After k moves a correlation of (49/51)^k is left: 0.05 of it after 75.
+        assert!((60..=90).contains(&cheap), "{cheap}");
+        let dear = most_worth(50.0, 0.6, 50.0, 3.0);
+        assert!(dear < 45, "{dear}");
+        assert_eq!(most_worth(1.0, 0.6, 5000.0, 3.0), 1);
+    }
+}

@@ -1,0 +1,123 @@
+//! The climb to the top of the marginal where its covariance is known beforehand: a slope at each round, and no curvature.
+
+use super::start::Marginal;
+use crate::linalg::Factor;
+use crate::target::Target;
+
+/// Rounds; a covariance that is about right needs two or three.
+const ROUNDS: usize = 8;
+/// Differences are taken over so much of a standard deviation.
+const STEP: f64 = 0.5;
+/// The slope per variable, squared, at which the top is near enough: exploring goes on from a place a third of a standard deviation
+/// away as well as from the top.
+const CLOSE: f64 = 0.1;
+/// In units of the right covariance the curvature is 1; on average over the variables it must be between these.
+const CURVATURES: [f64; 2] = [0.25, 4.0];
+/// A round must gain this share of what its slope promises, else its step is shortened, so many times at most.
+const GAIN: f64 = 0.1;
+const SHORTENED: usize = 6;
+
+/// Climbs from x in units of `factor`; false where that leads nowhere, since the covariance is not the one of this target.
+pub(super) fn climb<T: Target>(marginal: &mut Marginal<'_, T>, x: &[f64], factor: &Factor) -> bool {
+    let p = x.len();
+    let (mut at, mut way) = (x.to_vec(), vec![0.0; p]);
+    let mut here = marginal.height(&at);
+    for _ in 0..ROUNDS {
+        let (mut slope, mut curvature) = (vec![0.0; p], 0.0);
+        for k in 0..p {
+            let mut unit = vec![0.0; p];
+            unit[k] = STEP;
+            factor.apply(&unit, &mut way);
+            let mut look = |sign: f64| marginal.height(&moved(&at, sign, &way));
+            let (up, down) = (look(1.0), look(-1.0));
+            slope[k] = (up - down) / (2.0 * STEP);
+            curvature += (2.0 * here - up - down) / (STEP * STEP * p as f64);
+        }
+        let steep: f64 = slope.iter().map(|s| s * s).sum();
+        if !steep.is_finite() {
+            return false;
+        }
+        // If the covariance is right, the top lies exactly there.
+        factor.apply(&slope, &mut way);
+        let mut share = 1.0;
+        let mut next = None;
+        for _ in 0..SHORTENED {
+            let there = moved(&at, share, &way);
+            let height = marginal.height(&there);
+            if height - here >= GAIN * 0.5 * share * steep {
+                next = Some((there, height));
+                break;
+            }
+            share *= 0.4;
+        }
+        let arrived = steep <= CLOSE * p as f64;
+        if arrived && !(CURVATURES[0]..=CURVATURES[1]).contains(&curvature) {
+            return false;
+        }
+        match next {
+            Some((there, height)) => (at, here) = (there, height),
+            None => return arrived,
+        }
+        if arrived {
+            return true;
+        }
+    }
+    false
+}
+
+fn moved(at: &[f64], share: f64, way: &[f64]) -> Vec<f64> {
+    at.iter().zip(way).map(|(a, w)| a + share * w).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::error::ModelError;
+    use crate::target::Target;
+    use crate::warmup::start::search;
+
+    const WIDTHS: [f64; 6] = [1e-3, 0.1, 1.0, 3.0, 50.0, 2e4];
+
+    /// A skewed density of six slow variables, with a covariance that is known, or said to be.
+    struct Six(Option<Vec<f64>>);
+    impl Target for Six {
+        type Cache = f64;
+        fn prepare(&self, x: &[f64]) -> Result<Option<f64>, ModelError> {
+            let one = |(x, w): (&f64, &f64)| x / w - (x / w).exp();
+            Ok(Some(x.iter().zip(&WIDTHS).map(one).sum()))
+        }
+        fn log_density(&self, cache: &f64, _: &[f64]) -> f64 {
+            *cache
+        }
+        fn slow_covariance(&self) -> Option<&[f64]> {
+            self.0.as_deref()
+        }
+    }
+
+    /// Slow evaluations, and how far below the top it ended.
+    fn searched(known: Option<f64>) -> (u64, f64) {
+        let covariance = known.map(|times| {
+            let mut covariance = vec![0.0; 36];
+            for k in 0..6 {
+                covariance[7 * k] = (times * WIDTHS[k]).powi(2);
+            }
+            covariance
+        });
+        let start: Vec<f64> = WIDTHS.iter().map(|w| -1.5 * w).collect();
+        let found = search(&Six(covariance), &start, &[], 390).unwrap();
+        (found.spent.slow_evaluations, -6.0 - found.height)
+    }
+
+    #[test]
+    fn a_known_covariance_saves_half_of_the_climb_and_a_wrong_one_does_no_harm() {
+        let (unknown, below) = searched(None);
+        assert!(below < 0.1, "{below}");
+        let (known, below) = searched(Some(1.0));
+        assert!(2 * known < unknown, "{known} of {unknown}");
+        // A third of a standard deviation in each is near enough.
+        assert!(below < 0.5, "{below}");
+        for wrong in [0.02, 100.0] {
+            let (_, below) = searched(Some(wrong));
+            assert!(below < 0.5, "{below} with {wrong}");
+        }
+    }
+}
