@@ -173,7 +173,7 @@ pub const BEND_LOG_SCALE: f64 = 9.0;
 /// Beyond the radius a tail that was seen to fall as a power of the distance is followed with that power, times this (a little too heavy does no
 /// harm), and with no less than this above the number of variables: it must have an end.
 pub const POWER_SHARE: f64 = 0.95;
-pub const POWER_LEAST: f64 = 1.0;
+pub const POWER_LEAST: f64 = 0.3;
 
 /// Points count as tail from this multiple of the radius on.
-pub const TAIL_FROM: f64 = 1.5;
+pub const TAIL_FROM: f64 = 1.2;

@@ -116,10 +116,8 @@ impl Samples {
         }
         distances.sort_by(f64::total_cmp);
         let radius = reach * distances[((distances.len() - 1) as f64 * RADIUS_SHARE) as usize];
-        // Where visits are not heated, the radius is not deep enough for a tail of a power: much of its mass would lie beyond.
         let tails = points
             .iter()
-            .filter(|_| heat > 1.0)
             .map(|visit| (sample(&visit.x, 0.0), visit.log_marginal - top))
             .filter(|(seen, _)| seen.distance > TAIL_FROM * radius && seen.distance.is_finite())
             .map(|(seen, log)| (seen.w, log))
