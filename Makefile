@@ -182,7 +182,7 @@ gallery:
 estimates:
 	cargo run --release --package towline-gallery --bin estimates
 
-## gallery-page  the docs' page of it, from target/gallery.json
+## gallery-page  the docs' page of it, from target/gallery.json (then name gallery.md in mkdocs.yml)
 gallery-page: .venv/ready
 	.venv/bin/python docs/build/gallery.py target/gallery.json target/gallery-draws.json docs
 
