@@ -121,18 +121,18 @@ impl Controls {
         mean
     }
 
-    /// The variance that the free draws leave in an average with these slopes: from the scatter of their chains, and never much
-    /// less than that of independent draws.
+    /// The variance that the free draws leave in an average with these slopes: from the scatter of their chains.
     pub fn free_variance(&self, slopes: &[f64]) -> f64 {
         let chains = self.by_chain.len() as f64;
         if self.by_chain.is_empty() {
             return 0.0;
         }
-        let along = |mean: &Vec<f64>| mean.iter().zip(slopes).map(|(m, s)| m * s).sum::<f64>();
-        // All chains together have mean zero.
-        let squares: f64 = self.by_chain.iter().map(|mean| along(mean).powi(2)).sum();
-        let independent = slopes.iter().map(|s| s * s).sum::<f64>() / self.free as f64;
-        (squares / (chains - 1.0) / chains).max(0.7 * independent)
+        // Averaged over the controls: along one estimate's slopes alone, some thirty chains would tell it badly. All chains
+        // together have mean zero; and no chain is better than independent draws.
+        let q = self.terms.len() as f64;
+        let squares: f64 = self.by_chain.iter().flatten().map(|m| m * m).sum();
+        let of_one = (squares / q / (chains - 1.0) / chains).max(1.0 / self.free as f64);
+        of_one * slopes.iter().map(|s| s * s).sum::<f64>()
     }
 }
 
