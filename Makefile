@@ -112,7 +112,8 @@ WASM = target/$(WASM_TARGET)/live/towline_live.wasm
 live:
 	@rustup target list --installed 2>/dev/null | grep -q $(WASM_TARGET) || rustup target add $(WASM_TARGET) >/dev/null 2>&1 || true
 	@if rustup target list --installed 2>/dev/null | grep -q $(WASM_TARGET); then \
-		cargo build --package towline-live --lib --target $(WASM_TARGET) --profile live; \
+		cargo build --package towline-live --lib --target $(WASM_TARGET) --profile live \
+			|| { rm -f $(WASM); echo 'the engine does not build for a browser: the live pages are NOT built' >&2; }; \
 	else \
 		rm -f $(WASM); \
 		echo 'no $(WASM_TARGET) for this Rust: the live pages are NOT built; `rustup target add $(WASM_TARGET)` installs it' >&2; \
