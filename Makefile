@@ -95,7 +95,6 @@ test-docs: package
 	.venv/bin/python docs/tests/run_blocks.py $(COMMAND)
 	.venv/bin/python docs/tests/notebooks.py
 	$(MAKE) docs
-	$(MAKE) test-live
 
 ## docs       the site, into target/site; warnings are errors
 docs: .venv/ready live
