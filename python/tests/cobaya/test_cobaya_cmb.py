@@ -98,7 +98,7 @@ def tuning_of_the_reference(path):
     priors |= {"tau": Mapped("Normal", theory.TAU_PRIOR)} | {n: Mapped("Normal", p) for n, p in spt3g.PRIORS.items()}
     priors |= {n: Mapped("Uniform", spt3g.CALIBRATION_BOUNDS) for n in spt3g.CALIBRATIONS}
     centre = [theory.START[n] for n in theory.COSMOLOGY] + list(TYPICAL)
-    made = tuning.from_covariance(covariance, names, priors, theory.COSMOLOGY, spt3g.NUISANCES, centre)
+    made = tuning.from_covariance(covariance, names, priors, theory.COSMOLOGY, spt3g.NUISANCES, centre, 1000.0)
     path.write_text(json.dumps(made))
     return str(path)
 
