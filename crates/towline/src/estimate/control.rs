@@ -127,8 +127,7 @@ impl Controls {
         if self.by_chain.is_empty() {
             return 0.0;
         }
-        // Averaged over the controls: along one estimate's slopes alone, some thirty chains would tell it badly. All chains
-        // together have mean zero; and no chain is better than independent draws.
+        // Averaged over the controls. All chains together have mean zero; and no chain is better than independent draws.
         let q = self.terms.len() as f64;
         let squares: f64 = self.by_chain.iter().flatten().map(|m| m * m).sum();
         let of_one = (squares / q / (chains - 1.0) / chains).max(1.0 / self.free as f64);
