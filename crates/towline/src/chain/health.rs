@@ -7,9 +7,15 @@
 use crate::kernel::info::Info;
 use serde::{Deserialize, Serialize};
 
-/// The edges between regions of a slow variable, in standard deviations from its mean.
-const EDGES: [f64; 9] = [-3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0];
-const REGIONS: usize = EDGES.len() + 1;
+/// The edges between regions of a slow variable, in standard deviations from its mean: from minus to plus `OUTERMOST`, so far apart.
+/// A step that a frame cannot cross lies nearly always between two edges, and short moves cross the edge without it: the
+/// closer the edges, the fewer these are.
+const OUTERMOST: f64 = 3.0;
+const APART: f64 = 0.25;
+const EDGES: usize = 25;
+const REGIONS: usize = EDGES + 1;
+/// Failures, which are rarer, are counted between these.
+const COARSE: [f64; 9] = [-3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0];
 /// Proposals before anything is said about them, and arrivals by other moves.
 const ENOUGH: f64 = 30.0;
 const ENOUGH_OTHERS: f64 = 5.0;
@@ -83,6 +89,10 @@ impl FrameHealth {
         if info.outer_proposed == 0 || self.centre.is_empty() {
             return;
         }
+        if self.regions.len() != REGIONS * self.centre.len() {
+            // Counted by another version, between other edges: begun anew.
+            *self = Self::new(&self.centre, &self.sds);
+        }
         let last = self.last.take();
         let acceptance = info.log_ratio.min(0.0).exp();
         let kind = usize::from(info.framed_proposed == 0);
@@ -117,7 +127,9 @@ impl FrameHealth {
 
     fn region(&self, k: usize, value: f64) -> usize {
         let w = (value - self.centre[k]) / self.sds[k];
-        k * REGIONS + EDGES.iter().filter(|&&edge| w >= edge).count()
+        // A cast goes to the nearest number that there is.
+        let below = ((w + OUTERMOST) / APART + 1.0).floor() as usize;
+        k * REGIONS + below.min(EDGES)
     }
 
     /// Everything counted, to be added up over chains.
@@ -176,52 +188,75 @@ impl FrameHealth {
             let total = |f: fn(&Region) -> f64| regions.iter().map(f).sum::<f64>();
             let usual = total(|r| r.framed_acceptance) / total(|r| r.framed).max(1.0);
             let draws = total(|r| r.draws).max(1.0);
-            let edge = |b: usize| self.centre[k] + self.sds[k] * EDGES[b];
-            for (b, region) in regions.iter().enumerate() {
-                let rate = |kind: usize| region.across_acceptance[kind] / region.across[kind];
-                let shut = region.across[0] >= ENOUGH
+            let at = |w: f64| self.centre[k] + self.sds[k] * w;
+            let rate = |b: usize, kind: usize| {
+                regions[b].across_acceptance[kind] / regions[b].across[kind]
+            };
+            let shut = |b: &usize| {
+                let region = &regions[*b];
+                region.across[0] >= ENOUGH
                     && region.across_acceptance[1] >= ENOUGH_OTHERS
-                    && rate(0) < SHUT * usual
-                    && rate(0) < SHUT * rate(1);
-                if shut {
-                    // The side further from the middle is the one that frames do not reach.
-                    let (outer, range) = if EDGES[b] >= 0.0 {
-                        (&regions[b + 1..], (edge(b), f64::INFINITY))
-                    } else {
-                        (&regions[..=b], (f64::NEG_INFINITY, edge(b)))
-                    };
-                    found.push(Ailment {
-                        variable: k,
-                        range,
-                        kind: AilmentKind::Shut,
-                        share: outer.iter().map(|r| r.draws).sum::<f64>() / draws,
-                    });
-                }
-                let failing = region.failures / region.framed;
-                // Where the target has no mass a search may well fail, and nothing is lost.
-                let visited = region.draws >= ENOUGH_OTHERS;
-                if visited && region.framed >= ENOUGH && failing > FAILING {
-                    let low = if b == 0 {
+                    && rate(*b, 0) < SHUT * usual
+                    && rate(*b, 0) < SHUT * rate(*b, 1)
+            };
+            // On either side the one that is shut most: where one is, its neighbours nearly are.
+            for inner in [0..EDGES / 2, EDGES / 2..EDGES] {
+                let worst = |a: &usize, b: &usize| rate(*a, 0).total_cmp(&rate(*b, 0));
+                let Some(b) = inner.filter(shut).min_by(worst) else {
+                    continue;
+                };
+                // The side further from the middle is the one that frames do not reach.
+                let (outer, range) = if position(b) >= 0.0 {
+                    (&regions[b + 1..], (at(position(b)), f64::INFINITY))
+                } else {
+                    (&regions[..=b], (f64::NEG_INFINITY, at(position(b))))
+                };
+                found.push(Ailment {
+                    variable: k,
+                    range,
+                    kind: AilmentKind::Shut,
+                    share: outer.iter().map(|r| r.draws).sum::<f64>() / draws,
+                });
+            }
+            for b in 0..=COARSE.len() {
+                let low = if b == 0 {
+                    f64::NEG_INFINITY
+                } else {
+                    COARSE[b - 1]
+                };
+                let high = COARSE.get(b).copied().unwrap_or(f64::INFINITY);
+                let inside = |r: &usize| {
+                    let below = if *r == 0 {
                         f64::NEG_INFINITY
                     } else {
-                        edge(b - 1)
+                        position(r - 1)
                     };
-                    let high = if b == EDGES.len() {
-                        f64::INFINITY
-                    } else {
-                        edge(b)
-                    };
+                    below >= low && below < high
+                };
+                let sum = |f: fn(&Region) -> f64| {
+                    let all = (0..REGIONS).filter(inside).map(|r| f(&regions[r]));
+                    all.sum::<f64>()
+                };
+                let framed = sum(|r| r.framed);
+                let (visits, failing) = (sum(|r| r.draws), sum(|r| r.failures) / framed);
+                // Where the target has no mass a search may well fail, and nothing is lost.
+                if visits >= ENOUGH_OTHERS && framed >= ENOUGH && failing > FAILING {
                     found.push(Ailment {
                         variable: k,
-                        range: (low, high),
+                        range: (at(low), at(high)),
                         kind: AilmentKind::Failing(failing),
-                        share: region.draws / draws,
+                        share: visits / draws,
                     });
                 }
             }
         }
         found
     }
+}
+
+/// Where an edge is, in standard deviations from the mean.
+fn position(edge: usize) -> f64 {
+    APART * edge as f64 - OUTERMOST
 }
 
 impl std::fmt::Display for Ailment {
@@ -274,11 +309,32 @@ mod tests {
         let found = health.ailments();
         assert!(!found.is_empty() && found.iter().all(|a| a.kind == AilmentKind::Shut));
         assert_eq!(found[0].range, (0.5, f64::INFINITY));
+        assert_eq!(found.len(), 1, "{found:?}");
         assert!(
             found[0].to_string().contains("40.0 % of the draws"),
             "{}",
             found[0]
         );
+    }
+
+    #[test]
+    fn searches_that_fail_are_counted_over_wide_regions() {
+        let mut health = FrameHealth::new(&[1.0], &[2.0]);
+        for k in 0..40 {
+            let failed = Info {
+                frame_failures: 1,
+                ..step(true, -0.1)
+            };
+            let x = 1.0 + 2.0 * (1.02 + 0.024 * f64::from(k));
+            health.note(&[x], &[x], &failed);
+        }
+        let found = health.ailments();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].range, (3.0, 5.0));
+        assert_eq!(found[0].kind, AilmentKind::Failing(1.0));
+        // Far out there is one region on either side.
+        assert_eq!(health.region(0, -1e300), 0);
+        assert_eq!(health.region(0, f64::INFINITY), EDGES);
     }
 
     #[test]
