@@ -18,17 +18,22 @@ pub(super) struct Basis {
 }
 
 impl Basis {
-    pub fn new(controls: &Controls, whitened: &[Vec<f64>], weights: &[f64]) -> Option<Self> {
+    pub fn new(controls: Controls, whitened: &[Vec<f64>], weights: &[f64]) -> Option<Self> {
         let rows: Vec<Vec<f64>> = whitened.iter().map(|w| controls.at(w)).collect();
-        let regression = Regression::new(&rows)?;
+        let regression = Regression::new(&rows).filter(Regression::is_even)?;
         let total = regression.of(weights);
         let sound = total.value > 0.0 && total.left_out.iter().all(|t| *t > 0.0);
         sound.then_some(Self {
             regression,
-            controls: controls.clone(),
+            controls,
             weights: weights.to_vec(),
             total,
         })
+    }
+
+    /// How many controls take part.
+    pub fn controls(&self) -> usize {
+        self.controls.len()
     }
 
     /// The average of weight times something.

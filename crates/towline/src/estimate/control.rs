@@ -14,8 +14,13 @@ const POINTS_EACH: usize = 6;
 const MOST_DEGREE: usize = 4;
 /// No more controls than this: the work of the free draws grows as their square.
 const MOST_CONTROLS: usize = 120;
-/// A point's leverage counts as at most this.
-const MOST_LEVERAGE: f64 = 0.95;
+/// Controls on whose coefficients a single point has more leverage than this are not used: where a point of a heavy tail decides a
+/// coefficient alone, the regression goes through it, and no error sees that it is wrong.
+const MOST_LEVERAGE: f64 = 0.7;
+
+/// Controls are constant beyond so many standard deviations: in a heavy tail of π̃ the fourth power of a few points would be all that
+/// a regression sees, while the weights there are small.
+const FURTHEST: f64 = 3.0;
 
 /// Polynomials in whitened x, made orthonormal under π̃.
 #[derive(Debug, Clone)]
@@ -31,20 +36,19 @@ pub(crate) struct Controls {
 }
 
 impl Controls {
-    /// As many as so many points bear.
-    pub fn new(points: usize, free: &Free) -> Self {
-        for terms in candidates(free.dim(), points / POINTS_EACH) {
-            if let Some(controls) = Self::with(terms, free) {
-                return controls;
-            }
-        }
-        Self {
+    /// As many as so many points bear, then fewer and fewer, at last none.
+    pub fn for_points(points: usize, free: &Free) -> impl Iterator<Item = Self> + '_ {
+        let none = Self {
             terms: Vec::new(),
             means: Vec::new(),
             root: None,
             by_chain: Vec::new(),
             free: free.count(),
-        }
+        };
+        candidates(free.dim(), points / POINTS_EACH)
+            .into_iter()
+            .filter_map(|terms| Self::with(terms, free))
+            .chain(std::iter::once(none))
     }
 
     fn with(terms: Vec<Vec<usize>>, free: &Free) -> Option<Self> {
@@ -127,11 +131,12 @@ impl Controls {
         if self.by_chain.is_empty() {
             return 0.0;
         }
-        // Averaged over the controls. All chains together have mean zero; and no chain is better than independent draws.
-        let q = self.terms.len() as f64;
-        let squares: f64 = self.by_chain.iter().flatten().map(|m| m * m).sum();
-        let of_one = (squares / q / (chains - 1.0) / chains).max(1.0 / self.free as f64);
-        of_one * slopes.iter().map(|s| s * s).sum::<f64>()
+        // Along the slopes: controls differ in how fast the free chains forget them. All chains together have mean zero; and no
+        // chain is better than independent draws.
+        let along = |mean: &Vec<f64>| mean.iter().zip(slopes).map(|(m, s)| m * s).sum::<f64>();
+        let squares: f64 = self.by_chain.iter().map(|m| along(m).powi(2)).sum();
+        let independent = slopes.iter().map(|s| s * s).sum::<f64>() / self.free as f64;
+        (squares / (chains - 1.0) / chains).max(independent)
     }
 }
 
@@ -173,7 +178,10 @@ fn up_to(p: usize, degree: usize) -> Vec<Vec<usize>> {
 
 fn fill(terms: &[Vec<usize>], w: &[f64], values: &mut [f64]) {
     for (value, term) in values.iter_mut().zip(terms) {
-        *value = term.iter().map(|&k| w[k]).product();
+        *value = term
+            .iter()
+            .map(|&k| w[k].clamp(-FURTHEST, FURTHEST))
+            .product();
     }
 }
 
@@ -227,7 +235,7 @@ impl Regression {
         let leverage = design.iter().map(|row| {
             let mut white = row.clone();
             gram.solve(&mut white);
-            (dot(&white, &white) / count).min(MOST_LEVERAGE)
+            dot(&white, &white) / count
         });
         let leverage = leverage.collect();
         Some(Self {
@@ -236,6 +244,11 @@ impl Regression {
             shares,
             leverage,
         })
+    }
+
+    /// Whether no point decides a coefficient alone. Without controls all points have the same leverage.
+    pub fn is_even(&self) -> bool {
+        self.gram.dim() == 1 || self.leverage.iter().all(|h| *h <= MOST_LEVERAGE)
     }
 
     /// The average of something that has these values at the points.

@@ -135,12 +135,9 @@ impl Estimates {
             .iter()
             .map(|point| scale.surrogate.whitened(&point.x))
             .collect();
-        let controls = Controls::new(points.len(), free);
-        let none = Controls::new(0, free);
-        let (basis, used) = match Basis::new(&controls, &whitened, &weights) {
-            Some(basis) => (basis, controls.len()),
-            None => (Basis::new(&none, &whitened, &weights)?, 0),
-        };
+        let basis = Controls::for_points(points.len(), free)
+            .find_map(|controls| Basis::new(controls, &whitened, &weights))?;
+        let used = basis.controls();
         let width = names.len() + 1;
         let columns = names.iter().enumerate().map(|(k, name)| {
             let of = |point: &Weighted| {
