@@ -31,7 +31,7 @@ def copy_tree():
 
 def find(tree, name):
     """The one file that has this constant, its text, and where its number stands in it."""
-    pattern = re.compile(rf"^(?:pub(?:\([a-z]+\))? )?const {name}: f64 = ([0-9.e-]+);", re.M)
+    pattern = re.compile(rf"^\s*(?:pub(?:\([a-z]+\))? )?const {name}: f64 = ([0-9.e-]+);", re.M)
     found = []
     for folder in FOLDERS:
         for path in sorted((tree / SOURCE / folder).rglob("*.rs")):

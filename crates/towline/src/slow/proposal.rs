@@ -1,4 +1,4 @@
-//! Slow proposals S(x*|x): each answers ln S(x|x*)/S(x*|x), so asymmetric ones cost nothing extra.
+//! Slow proposals S(x*|x): each returns ln S(x|x*)/S(x*|x), so asymmetric ones cost nothing extra.
 
 use crate::error::Error;
 use crate::linalg::{Factor, SmallBuffer};
@@ -35,7 +35,7 @@ impl SlowProposal {
         Factor::diagonal(sds, "the slow random walk's covariance").map(Self::RandomWalk)
     }
 
-    /// Writes x* and answers ln S(x|x*)/S(x*|x).
+    /// Writes x* and returns ln S(x|x*)/S(x*|x).
     pub(crate) fn propose(&self, x: &[f64], new: &mut [f64], rng: &mut Rng) -> f64 {
         match self {
             Self::RandomWalk(factor) => {

@@ -1,6 +1,7 @@
 //! The curvature of the marginal of many slow variables, by differences that all chains share.
 
 use super::common::{self, Common};
+use super::limits::curvature::{LONGEST, RIDGES, SHORT, STEPS};
 use super::walker::Walker;
 use crate::chain::exchange::Exchange;
 use crate::error::Error;
@@ -10,16 +11,7 @@ use crate::slow::surrogate::Visit;
 use crate::target::Target;
 use crate::warmup::tuning::Tuning;
 
-/// Newton's steps, each of which costs (p + 1)(p + 2)/2 + p slow evaluations.
-const STEPS: usize = 2;
-/// A step this short, in standard deviations squared and for each variable, says that the top is reached.
-const SHORT: f64 = 0.1;
-/// Ridges tried, as shares of the mean curvature, where differences do not give a maximum.
-const RIDGES: [f64; 6] = [0.0, 1e-6, 1e-4, 1e-2, 0.1, 1.0];
-/// The longest step, in units of the widths along the coordinates for each variable.
-const LONGEST: f64 = 1e3;
-
-/// Newton's method on the estimated marginal, from the tuning's centre; answers how many slow evaluations it took.
+/// Newton's method on the estimated marginal, from the tuning's centre; returns how many slow evaluations it took.
 ///
 /// A random walk of a few hundred steps cannot learn a covariance of twenty variables; p²/2 differences give it.
 pub(super) fn improve<T: Target>(

@@ -6,6 +6,10 @@
 
 use super::common::{self, Common};
 use super::curvature;
+use super::limits::explore::{
+    BATCH_BASE, BATCH_EACH, BATCH_SHARE, CANDIDATES, FURTHER, HEAT, HEAT_OF_ONE, IN_A_ROW, MORE,
+    MOST_SEARCHES, PLACES, SMALL_ERROR, START_HEAT, WORST_ERROR,
+};
 use super::probe;
 use super::start::MOST_SLOW;
 use super::walker::Walker;
@@ -15,32 +19,6 @@ use crate::frame::FrameRule;
 use crate::slow::surrogate::{Extent, Surrogate, Visit};
 use crate::target::Target;
 use crate::warmup::tuning::Tuning;
-
-/// Visits come from the marginal raised to the power one over this: its standard deviation is then 1.7 times as large.
-const HEAT: f64 = 3.0;
-/// The same for one slow variable, where a look far down a tail costs little: ten log units below the mode.
-const HEAT_OF_ONE: f64 = 4.0;
-/// While exploring, a fit is followed further than was seen: along an arm that bends, rays from the centre lead nowhere.
-const FURTHER: f64 = 1.4;
-/// Points of the first batches: a few, and more for every slow variable.
-const BATCH_BASE: usize = 8;
-const BATCH_EACH: usize = 3;
-/// Later batches are this share of all visits, so that there are few of them.
-const BATCH_SHARE: f64 = 0.2;
-/// Heated draws among which the points of a batch are chosen, for each of them.
-const CANDIDATES: usize = 8;
-/// A fit is settled when it predicts a fresh batch within this many log units (weighted rms), in so many batches in a row.
-const SMALL_ERROR: f64 = 0.25;
-const IN_A_ROW: usize = 2;
-/// Errors count up to this many log units.
-const WORST_ERROR: f64 = 4.0;
-/// Visits from which heated chains begin.
-const PLACES: usize = 8;
-/// Searches from surprising places far out, and what exploring may spend more after each.
-const MOST_SEARCHES: usize = 3;
-const MORE: usize = 100;
-/// Chains begin at draws that are this hot: further apart than the target's own.
-const START_HEAT: f64 = 2.0;
 
 /// How hot visits are.
 fn heat(p: usize) -> f64 {

@@ -1,28 +1,15 @@
 //! How many fast-only moves follow each slow one: until y forgets as fast as x does, as long as that is worth its cost.
 
 use super::inner;
+use super::limits::extra::{
+    AS_FAST_AS_X, BATCHES, FEWEST, MOST, MOST_EXTRA, MOST_WATCHED, NEARLY_ALL, TIMES, WORTH_SLOW,
+};
 use super::walker::Walker;
 use crate::chain::exchange::Exchange;
 use crate::error::Error;
 use crate::random::Rng;
 use crate::target::Target;
 use crate::warmup::tuning::Tuning;
-
-/// What the measurement may cost in each chain, in slow evaluations; and its moves at least and at most.
-const WORTH_SLOW: f64 = 10.0;
-const FEWEST: usize = 128;
-const MOST: usize = 8192;
-/// It ends early once it has seen so many of the longest autocorrelation times.
-const TIMES: f64 = 40.0;
-/// Batches whose means tell the autocorrelation time.
-const BATCHES: usize = 32;
-/// Of many fast variables, about so many are watched.
-const MOST_WATCHED: usize = 100;
-/// y should forget this many times as fast as x, or nearly everything at each step: then x alone limits the run.
-const AS_FAST_AS_X: f64 = 1.5;
-const NEARLY_ALL: f64 = 0.9;
-/// No more moves than this after a slow step.
-const MOST_EXTRA: usize = 4000;
 
 /// The number of moves of most worth: `effective` are the draws of x that a step is worth, `cost` is its price without these moves.
 ///

@@ -1,8 +1,9 @@
 //! The choice of the inner move: how far each takes z for what it costs, and what is mixed in for safety.
 
+use super::compare::{effective, unsticking};
+use super::limits::inner::{INNER_MOVES, NESTED_N, OWN_SLICES, SLICE_SHARE, WALK_SHARE};
 use super::settle::{quarter_turn, usual_step};
 use super::start;
-use super::trials::{effective, unsticking};
 use super::walker::Walker;
 use crate::chain::exchange::Exchange;
 use crate::error::Error;
@@ -14,18 +15,6 @@ use crate::linalg::Factor;
 use crate::random::Rng;
 use crate::target::Target;
 use crate::warmup::tuning::{FrameKind, Tuning};
-
-/// The share of a random walk beside the best inner move.
-const WALK_SHARE: f64 = 0.25;
-/// The share of slices along coordinates among fast-only moves. Not inside drags: they cost several evaluations each, at both ends
-/// there, and one coordinate's new place mends little of what a slow move leaves.
-const SLICE_SHARE: f64 = 0.2;
-/// The share of slices beside a move of fixed size in a target's own frame.
-const OWN_SLICES: f64 = 0.1;
-/// Intervals of nested drags.
-const NESTED_N: [usize; 2] = [4, 16];
-/// Moves with which an inner move is judged.
-const INNER_MOVES: usize = 60;
 
 /// The best move, with others that go where it does not: the fastest moves in a frame rely on tails no heavier
 /// than normal, and may come to heavier ones seldom, which a short trial cannot show.

@@ -1,21 +1,9 @@
 //! The climb to the top of the marginal where its covariance is known beforehand: a slope at each round, and no curvature.
 
+use super::limits::known::{CLOSE, CURVATURES, GAIN, ROUNDS, SHORTENED, STEP};
 use super::start::Marginal;
 use crate::linalg::Factor;
 use crate::target::Target;
-
-/// Rounds; a covariance that is about right needs two or three.
-const ROUNDS: usize = 8;
-/// Differences are taken over so much of a standard deviation.
-const STEP: f64 = 0.5;
-/// The slope per variable, squared, at which the top is near enough: exploring goes on from a place a third of a standard deviation
-/// away as well as from the top.
-const CLOSE: f64 = 0.1;
-/// In units of the right covariance the curvature is 1; on average over the variables it must be between these.
-const CURVATURES: [f64; 2] = [0.25, 4.0];
-/// A round must gain this share of what its slope promises, else its step is shortened, so many times at most.
-const GAIN: f64 = 0.1;
-const SHORTENED: usize = 6;
 
 /// Climbs from x in units of `factor`; false where that leads nowhere, since the covariance is not the one of this target.
 pub(super) fn climb<T: Target>(marginal: &mut Marginal<'_, T>, x: &[f64], factor: &Factor) -> bool {

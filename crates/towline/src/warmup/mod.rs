@@ -6,11 +6,13 @@
 //! Every chain does the same, and what they learn is pooled at fixed points.
 
 mod common;
+mod compare;
 mod curvature;
 mod explore;
 mod extra;
 mod inner;
 mod known;
+mod limits;
 mod modes;
 mod moments;
 mod persistence;
@@ -24,20 +26,22 @@ mod tilt;
 mod trials;
 pub(crate) mod tuning;
 mod walker;
+mod windows;
 
 use crate::chain::exchange::{Exchange, Rounds, Solo, first_decides};
-use crate::chain::health::{AilmentKind, FrameHealth};
+use crate::chain::health::FrameHealth;
 use crate::error::Error;
 use crate::frame::Linear;
 use crate::frame::anchors::{Anchors, Mode};
 use crate::frame::laplace::Curvature;
-use crate::kernel::Kernel;
 use crate::kernel::info::Info;
 use crate::linalg::Factor;
 use crate::random::Rng;
 use crate::slow::surrogate::Visit;
 use crate::target::Target;
-use moments::{Moments, shrunk};
+use limits::stages::{
+    EXPLORE, FEWEST, LAST, LOST, MANY_TIMES, SEARCH, SLOW_BASE, SLOW_EACH, TRIALS, WINDOW,
+};
 pub use prices::Prices;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -137,40 +141,9 @@ impl Warming {
     }
 }
 
-/// Slow evaluations that a chain's warm-up is said to take: what is asked for is measured against this.
-const SLOW_BASE: usize = 400;
-const SLOW_EACH: usize = 150;
-/// The search: of each chain that has a start of its own.
-const SEARCH: [usize; 2] = [120, 45];
-/// Exploring, all chains together: at most so many, and so many for every slow variable up to eight; beyond that, differences
-/// for a covariance (their number is the square of the variables) twice over.
-const EXPLORE: [usize; 2] = [150, 150];
-/// The window, the trials and the last window, all chains together.
-const WINDOW: [usize; 2] = [80, 20];
-const TRIALS: [usize; 2] = [100, 10];
-const LAST: [usize; 2] = [100, 20];
-/// Many fast variables leave more to learn: what Laplace's estimate misses adds up.
-const MANY_TIMES: usize = 4;
-/// No chain takes fewer steps in a stage.
-const FEWEST: usize = 16;
-/// Every so many steps of the last window are made with the whole kernel, the others with the learned proposal that they teach.
-const SAFE_EVERY: usize = 5;
-/// Shares where the frame is wrong in some region: the linear frame does the work.
-const DISTRUSTED: [f64; 3] = [0.0, 0.3, 0.7];
 /// The stages after the search and the two windows.
 const TRIALS_STAGE: usize = 3;
 const LAST_STAGE: usize = 4;
-/// So many log units below the best chain's place, a chain has lost its way.
-const LOST: f64 = 100.0;
-/// What the curvature at the mode is worth beside draws, in draws for each variable.
-const BELIEF: f64 = 2.0;
-/// How many steps of a window are worth one independent draw, roughly: enough not to trust a short window.
-const STEPS_PER_DRAW: f64 = 5.0;
-/// The best share of accepted random-walk proposals: 0.44 in one dimension, 0.234 in many (Roberts,
-/// Gelman and Gilks 1997).
-fn best_acceptance(slow_dim: usize) -> f64 {
-    0.234 + 0.206 / slow_dim.max(1) as f64
-}
 
 impl Warmup {
     /// Warms up one chain on its own.
@@ -210,7 +183,7 @@ impl Warmup {
 
     /// The first stage of a warm-up, the search. All chains of a run call this, then
     /// [`advance`](Self::advance) until [`Warming::is_done`]; what stands between two stages can be saved,
-    /// read and gone on with, to the same bits.
+    /// read and continued, to the same bits.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -291,7 +264,13 @@ impl Warmup {
         }
         match stage {
             1 if p == 0 => {
-                learn_fast_alone(&mut walker, tuned, 2 * steps(WINDOW), rng_mut, exchange)?;
+                windows::learn_fast_alone(
+                    &mut walker,
+                    tuned,
+                    2 * steps(WINDOW),
+                    rng_mut,
+                    exchange,
+                )?;
             }
             1 if explore::can_explore(&rule, p) => {
                 let most = self.explore_most(p);
@@ -303,7 +282,7 @@ impl Warmup {
                 walker.health = tuned.frame_health();
             }
             1 | 2 if p > 0 => {
-                learn(&mut walker, tuned, steps(WINDOW), rng_mut, exchange)?;
+                windows::learn(&mut walker, tuned, steps(WINDOW), rng_mut, exchange)?;
                 let modes = walker.pooled_modes(exchange)?;
                 let anchors =
                     tuned
@@ -316,7 +295,7 @@ impl Warmup {
                 trials::choose(&mut walker, tuned, steps(TRIALS), rng_mut, exchange)?;
             }
             LAST_STAGE if p > 0 => {
-                last_window(&mut walker, tuned, steps(LAST), rng_mut, exchange)?;
+                windows::last_window(&mut walker, tuned, steps(LAST), rng_mut, exchange)?;
             }
             _ => {}
         }
@@ -466,159 +445,4 @@ fn first_tuning(
         remarks: Vec::new(),
     };
     Ok((tuning, place))
-}
-
-/// One window: draws with a scale that adapts, then new covariances and a new linear frame.
-fn learn<T: Target>(
-    walker: &mut Walker<'_, T>,
-    tuning: &mut Tuning,
-    steps: usize,
-    rng: &mut Rng,
-    exchange: &mut impl Exchange,
-) -> Result<(), Error> {
-    // The walk alone adapts its scale; where the marginal was explored, every other step goes by what was learned.
-    let mut walk = tuning.clone();
-    walk.surrogate = None;
-    let mut kernel = walk.kernel()?;
-    let learned = match &tuning.surrogate {
-        Some(surrogate) => Some(Kernel::Cycle(vec![
-            tuning.learned_drag(surrogate)?,
-            tuning.extra_moves(),
-        ])),
-        None => None,
-    };
-    let (mut moments, best) = (
-        Moments::new(walker.x(), walker.y()),
-        best_acceptance(walker.x().len()),
-    );
-    // The reference must be the same in all chains.
-    moments.set_reference(&tuning.centre, tuning.linear.centre());
-    let mut log_scale = tuning.scale.ln();
-    for step in 0..steps {
-        let by_fit = learned.as_ref().filter(|_| step % 2 == 1);
-        let taken = walker.step(by_fit.unwrap_or(&kernel), rng)?;
-        if walker.first_half_forgotten(step, steps) {
-            moments.add(walker.x(), walker.y());
-        }
-        if by_fit.is_some() {
-            continue;
-        }
-        // Robbins and Monro, with a gain that falls slowly: a window is short.
-        log_scale += (taken.acceptance - best) / (3.0 + step as f64).powf(0.6);
-        if step % 5 == 4 {
-            walk.scale = log_scale.exp();
-            kernel = walk.kernel()?;
-        }
-    }
-    let scales = exchange.gather(&[log_scale])?;
-    tuning.scale = (scales.iter().map(|s| s[0]).sum::<f64>() / scales.len() as f64).exp();
-    absorb(tuning, &moments.pool(exchange)?);
-    Ok(())
-}
-
-/// New covariances, and the linear frame through the draws.
-fn absorb(tuning: &mut Tuning, learned: &moments::Learned) {
-    let (p, d) = (learned.mean_x.len() as f64, learned.mean_y.len() as f64);
-    let worth = learned.count / STEPS_PER_DRAW;
-    let drawn = shrunk(
-        &learned.slow,
-        worth,
-        &tuning.slow,
-        BELIEF * (p + 2.0),
-        "the slow covariance",
-    );
-    if d > 0.0 {
-        let slope = learned.slope(&drawn);
-        let residual = learned.residual(&slope);
-        let root = shrunk(
-            &residual,
-            worth,
-            tuning.linear.root(),
-            BELIEF * (d + 2.0),
-            "the fast covariance",
-        );
-        let (x, y) = (learned.mean_x.clone(), learned.mean_y.clone());
-        if let Ok(linear) = Linear::new(x, y, slope, root)
-            && linear.is_finite()
-        {
-            tuning.linear = linear;
-        }
-    }
-    // Where the marginal was explored, its covariance is known better than from a short chain.
-    if p > 0.0 && tuning.surrogate.is_none() {
-        tuning.slow = drawn;
-        tuning.centre.clone_from(&learned.mean_x);
-    }
-}
-
-/// Without slow variables: the covariance of y, by fast moves.
-fn learn_fast_alone<T: Target>(
-    walker: &mut Walker<'_, T>,
-    tuning: &mut Tuning,
-    steps: usize,
-    rng: &mut Rng,
-    exchange: &mut impl Exchange,
-) -> Result<(), Error> {
-    tuning.extra = 5;
-    let kernel = tuning.kernel()?;
-    let mut moments = Moments::new(&[], walker.y());
-    moments.set_reference(&[], tuning.linear.centre());
-    for _ in 0..steps {
-        walker.step(&kernel, rng)?;
-        moments.add(&[], walker.y());
-    }
-    absorb(tuning, &moments.pool(exchange)?);
-    Ok(())
-}
-
-/// What was chosen, at work: the scale settles, the surrogate is fitted to all visits, frames are checked.
-fn last_window<T: Target>(
-    walker: &mut Walker<'_, T>,
-    tuning: &mut Tuning,
-    steps: usize,
-    rng: &mut Rng,
-    exchange: &mut impl Exchange,
-) -> Result<(), Error> {
-    let kernel = tuning.kernel()?;
-    match &tuning.surrogate {
-        Some(surrogate) if walker.y().len() > start::MOST_FAST => {
-            let (learned, extra) = (tuning.learned_drag(surrogate)?, tuning.extra_moves());
-            for step in 0..steps {
-                if step % SAFE_EVERY == 0 {
-                    walker.step(&kernel, rng)?;
-                } else {
-                    walker.cross(surrogate, &learned, rng)?;
-                    walker.step(&extra, rng)?;
-                }
-            }
-        }
-        _ => {
-            for _ in 0..steps {
-                walker.step(&kernel, rng)?;
-            }
-        }
-    }
-    if tuning.shares[0] > 0.0
-        && let Some(surrogate) = walker.surrogate(tuning, exchange)?
-    {
-        tuning.surrogate = Some(surrogate);
-    }
-    let mut health = tuning.frame_health();
-    for theirs in exchange.gather(&walker.health.numbers())? {
-        health.absorb(&theirs);
-    }
-    let ailments = health.ailments();
-    if ailments.iter().any(|a| a.kind == AilmentKind::Shut) {
-        // A frame that shuts a region out cannot be trusted with the work.
-        let [learned, framed, linear] = DISTRUSTED;
-        tuning.shares = match tuning.main.frame {
-            FrameKind::Linear => [learned, linear, framed],
-            _ => [learned, framed, linear],
-        };
-    }
-    modes::attend(walker, tuning, rng, exchange)?;
-    // Searches that fail are production's to report: draws are right all the same.
-    let shut = ailments.iter().filter(|a| a.kind == AilmentKind::Shut);
-    tuning.notes.extend(shut.map(ToString::to_string));
-    Ok(())
 }

@@ -1,5 +1,9 @@
 //! Other modes of y at one and the same x: looked for along its variables, and reached by tempered transitions where these do reach them.
 
+use super::limits::modes::{
+    ANYWHERE, APART, EACH_LOG, ENOUGH_CHANGES, FEWEST_HEATS, HEATS, LEAST_SHARE, MOST_CLIMBS,
+    MOST_DIRECTIONS, MOST_HEATS, NEGLIGIBLE, OFTEN_ENOUGH, PROBED, SAME_WAY, STEP, TRIED,
+};
 use super::start;
 use super::walker::Walker;
 use crate::chain::exchange::Exchange;
@@ -12,35 +16,6 @@ use crate::optimise::surface::clean;
 use crate::random::Rng;
 use crate::target::Target;
 use crate::warmup::tuning::{FrameKind, Tuning};
-
-/// How far out along each fast variable other modes are looked for, in widths of the frame.
-const PROBED: [f64; 4] = [4.0, 8.0, 16.0, 32.0];
-/// Searches for another mode from the highest of those places, and from so many places in random directions at each of the further distances: a mode
-/// need not lie along any variable.
-const MOST_CLIMBS: usize = 8;
-const ANYWHERE: usize = 6;
-/// Modes nearer than this, in widths, are one to the moves; those with so much less mass, in log units, are none.
-const APART: f64 = 5.0;
-const NEGLIGIBLE: f64 = 6.0;
-/// Directions within this cosine of each other are one.
-const SAME_WAY: f64 = 0.9;
-/// The most directions that transitions go along.
-const MOST_DIRECTIONS: usize = 8;
-/// The highest heat lies between these: it makes a normal valley between two modes one log unit deep.
-const HEATS: [f64; 2] = [4.0, 200.0];
-/// Heats are so many for the square of the logarithm of the highest, within bounds: what a transition loses is shared among them.
-const EACH_LOG: f64 = 2.0;
-const FEWEST_HEATS: f64 = 6.0;
-const MOST_HEATS: f64 = 40.0;
-/// The random walk's step at heat one.
-const STEP: f64 = 2.4;
-/// Transitions with which they are judged, in each chain.
-const TRIED: usize = 80;
-/// They are taken up where so many of all chains' changed the mode, which must be this share of those that were tried.
-const ENOUGH_CHANGES: f64 = 10.0;
-const OFTEN_ENOUGH: f64 = 0.02;
-/// Transitions of a step may cost as much as all else in it, and are made in at least this share of the steps.
-const LEAST_SHARE: f64 = 0.2;
 
 /// What is said where the conditional of y has several modes and nothing goes between them.
 const OTHER_MODES: &str = "At one and the same place of the slow parameters the fast ones have several modes, far apart. Moves of the fast parameters \

@@ -1,12 +1,9 @@
 //! Means and covariances of draws, pooled over chains.
 
+use super::limits::moments::MOST_COUPLED;
 use crate::chain::exchange::Exchange;
 use crate::error::Error;
 use crate::linalg::Factor;
-
-/// With more fast variables than this only their variances are learned from draws, not their
-/// covariances: a covariance needs several draws for every variable, and warm-up has a few hundred.
-const MOST_COUPLED: usize = 100;
 
 /// Sums over draws of (x, y), about a fixed reference so that nothing cancels.
 #[derive(Debug, Clone)]

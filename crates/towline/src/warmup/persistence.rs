@@ -1,5 +1,6 @@
 //! Whether a setting does over many steps what its single steps promise: what held a chain back may be y.
 
+use super::limits::persistence::{FORGOTTEN, LAGS, LONGEST, MOST_WATCHED, TIMES};
 use super::walker::Walker;
 use crate::chain::exchange::Exchange;
 use crate::error::Error;
@@ -7,18 +8,6 @@ use crate::random::Rng;
 use crate::target::Target;
 use crate::warmup::tuning::{FrameKind, Trial, Tuning};
 use std::collections::VecDeque;
-
-/// So many times the promised time between effective draws, the chain should have forgotten where it was: a
-/// correlation of e⁻⁸ is promised.
-const TIMES: f64 = 4.0;
-/// Lags that fit into a walk.
-const LAGS: usize = 3;
-/// Where a walk has moved as far as this share of two independent draws, its promise is kept.
-const FORGOTTEN: f64 = 0.85;
-/// Walks no longer than this.
-const LONGEST: usize = 5000;
-/// Of many fast variables, about so many are watched.
-const MOST_WATCHED: usize = 200;
 
 /// The effective draws per step of `trial`, seen in a walk of at most `steps` steps and at most what was promised.
 ///

@@ -1,26 +1,15 @@
 //! What evaluations cost beside each other: measured once, early, and rounded so coarsely that noise cannot decide.
 
 use super::Cost;
+use super::limits::prices::{
+    COARSE, DEFAULT_OWN_RATIO, DEFAULT_RATIO, FINE_CALLS, LEAST_RATIO, MEDIUM_CALLS,
+};
 use crate::chain::exchange::Exchange;
 use crate::error::Error;
 use crate::instant::Instant;
 use crate::kernel::info::Info;
 use crate::target::{Scratch, Target};
 use serde::{Deserialize, Serialize};
-
-/// What a slow evaluation is taken to cost, in fast ones, unless the clock says otherwise by an order of magnitude.
-const DEFAULT_RATIO: f64 = 1000.0;
-/// The same where the target finds its frames by itself (a latent Gaussian model): the search is part of it.
-const DEFAULT_OWN_RATIO: f64 = 100.0;
-/// Ratios are rounded to the default times a power of this: a measurement within a factor of ten of the default keeps it, so
-/// that a busy machine (which slows both kinds of evaluation) chooses as an idle one does.
-const COARSE: f64 = 100.0;
-/// No ratio is below this: a slow evaluation includes fast ones.
-const LEAST_RATIO: f64 = 1.0;
-/// Calls of the medium computation that are timed.
-const MEDIUM_CALLS: usize = 3;
-/// Evaluations by a refined cache that are timed together.
-const FINE_CALLS: usize = 16;
 
 /// Prices in fast evaluations: from here on warm-up counts evaluations, and the same prices give the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

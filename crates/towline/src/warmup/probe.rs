@@ -1,20 +1,13 @@
 //! Looking for what would be missed: mass of x far outside of what was explored, and other modes of y.
 
 use super::common::{self, Common};
+use super::limits::probe::{DIRECTIONS_EACH, MOST_DIRECTIONS, RADII, SURPRISE};
 use super::walker::Walker;
 use crate::chain::exchange::Exchange;
 use crate::error::Error;
 use crate::frame::FrameRule;
 use crate::slow::surrogate::{Surrogate, Visit};
 use crate::target::Target;
-
-/// How far out probes go, in standard deviations.
-const RADII: [f64; 5] = [6.0, 10.0, 16.0, 26.0, 40.0];
-/// Directions, up to so many for each slow variable and in all; each with its opposite.
-const DIRECTIONS_EACH: usize = 2;
-const MOST_DIRECTIONS: usize = 8;
-/// So many log units above the fit, whose tails are heavy already, is a surprise.
-const SURPRISE: f64 = 4.0;
 
 /// Whether there is mass far outside, where the fit has none: a search from the most surprising of the probes has then added what it
 /// met to the visits. Returns the slow evaluations of the probes.

@@ -1,5 +1,6 @@
 //! From a typical place of the frame to a typical place of the target: with thousands of fast variables these differ.
 
+use super::limits::settle::{ENOUGH, LONGER, MOST, QUARTER, SHORTER, SHORTEST, SLICES};
 use super::walker::Walker;
 use crate::chain::exchange::Exchange;
 use crate::error::Error;
@@ -9,19 +10,6 @@ use crate::linalg::Factor;
 use crate::random::Rng;
 use crate::target::Target;
 use crate::warmup::tuning::{FrameKind, Tuning};
-
-/// A quarter turn of a unit oscillator, after which z is independent of where it was.
-const QUARTER: f64 = std::f64::consts::FRAC_PI_2;
-/// Trajectories made, at most, and how many accepted ones are enough.
-const MOST: usize = 40;
-const ENOUGH: usize = 12;
-/// What a rejection and an acceptance do to the step.
-const SHORTER: f64 = 0.7;
-const LONGER: f64 = 1.1;
-/// Steps shorter than this cost more than they are worth.
-const SHORTEST: f64 = 0.01;
-/// Slices, where there are no gradients.
-const SLICES: usize = 40;
 
 /// A quarter turn in steps of at most this size.
 pub(super) fn quarter_turn(size: f64, d: usize) -> Result<FastMove, Error> {

@@ -1,6 +1,7 @@
 //! From a start to the bulk of the marginal: widths, then the mode of the estimated marginal of x.
 
 use super::known;
+pub(super) use super::limits::start::{MOST_FAST, MOST_SLOW};
 use super::prices::Clock;
 use crate::error::Error;
 use crate::frame::anchors::Mode;
@@ -16,12 +17,6 @@ use crate::optimise::newton::climb_with;
 use crate::optimise::surface::{Surface, clean};
 use crate::optimise::widths::{MOST_TRIALS, scales};
 use crate::target::{Scratch, Target};
-
-/// With more slow variables than this the climb in x takes gradients only: p + 1 squared over two slow
-/// evaluations for each round would be too many.
-pub(super) const MOST_SLOW: usize = 8;
-/// With more fast variables than this a conditional's curvature is not found by differences.
-pub(super) const MOST_FAST: usize = 24;
 
 /// Where a chain may begin, and how wide the target is there.
 pub(super) struct Found {

@@ -1,4 +1,4 @@
-//! What warm-up promises, measured on targets whose answers are known.
+//! What warm-up promises, measured on targets whose marginals are known.
 
 use super::*;
 use crate::diagnose::pooled_autocorrelation_time;

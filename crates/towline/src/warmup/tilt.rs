@@ -4,19 +4,12 @@
 //! over the width of the posterior, and a surrogate fitted to it proposes places that the drags then refuse.
 
 use super::explore::learned;
+use super::limits::tilt::{BEND, REACH, SIGNIFICANT, TILT};
 use crate::chain::exchange::Exchange;
 use crate::error::Error;
 use crate::linalg::Factor;
 use crate::slow::surrogate::{Surrogate, Visit};
 use serde::{Deserialize, Serialize};
-
-/// What a tilt and a bend, over a standard deviation, are taken to be beforehand: standard deviations in log units.
-const TILT: f64 = 3.0;
-const BEND: f64 = 0.5;
-/// The correction has to explain so much for each of its numbers (in variances of what it leaves), or is left alone.
-const SIGNIFICANT: f64 = 3.0;
-/// Beyond this many standard deviations nothing was seen, and the correction goes on as a tangent.
-const REACH: f64 = 3.0;
 
 /// A proposed move of x, and the ratio of the marginals there as the drag estimated it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,62 +1,19 @@
 //! Short trials that choose the frame, n and the slow proposal (and, by `inner`, the inner move): effective draws per cost.
 
-use super::tilt::Crossing;
-use super::walker::{Comparison, Walker};
-use super::{Prices, extra, inner, persistence, start};
+use super::compare::{compare, unsticking};
+use super::limits::trials::{
+    AS_FAST_AS_X, CORRECTING_N, EXTRA_SHARE, HARDLY_ANY, LAPLACE_N, LEARNED_MARGIN, LINEAR_MARGIN,
+    LINEAR_N, MOST_EXTRA_SHARE, NEXT_TO_NOTHING, OWN_N, OWN_WITH_LEARNED, OWN_WITHOUT_LEARNED,
+    SAFE_N, SEARCHED_SHARES, WALK_CEILING, WITH_LEARNED, WITHIN_NOISE, WITHOUT_LEARNED,
+};
+use super::walker::Walker;
+use super::{extra, inner, persistence, start};
 use crate::chain::exchange::Exchange;
 use crate::error::Error;
-use crate::fast::moves::FastMove;
-use crate::kernel::info::Info;
 use crate::random::Rng;
-use crate::slow::proposal::SlowProposal;
 use crate::slow::surrogate::Surrogate;
 use crate::target::Target;
 use crate::warmup::tuning::{FrameKind, Setting, Trial, Tuning};
-
-/// Intervals tried in each frame: in a moving frame little is left to mend, without one much is.
-const LAPLACE_N: [usize; 4] = [1, 2, 4, 12];
-/// Many latent variables leave more to mend: each is a little off, and that adds up.
-const OWN_N: [usize; 6] = [1, 2, 4, 8, 16, 40];
-const LINEAR_N: [usize; 5] = [1, 4, 16, 64, 256];
-/// The longest drag in the linear frame where another frame does the work.
-const SAFE_N: usize = 64;
-/// The linear frame must be worth this much more than a searched one to be preferred.
-const LINEAR_MARGIN: f64 = 1.5;
-/// After this share of the rounds, settings worth less than this share of the best are tried no more.
-const FIRST_ROUNDS: f64 = 0.35;
-const HOPELESS: f64 = 0.4;
-/// Long before that, after so many rounds, those go that cost too much even if every step were accepted. Where many variables are
-/// fast, only short drags are tried until then: their prices tell those of the long ones, a single one of which may cost as much as
-/// a hundred draws.
-const PRICING_ROUNDS: usize = 4;
-const PRICED_N: usize = 4;
-/// A learned proposal must be this much better than the random walk to be worth its risk.
-const LEARNED_MARGIN: f64 = 1.1;
-/// What a random walk's effective draws per step cannot exceed, for one slow variable; short trials may say more.
-const WALK_CEILING: f64 = 0.4;
-/// Shares of the learned proposal, of the random walk in the best frame, and of the linear frame.
-const WITH_LEARNED: [f64; 3] = [0.82, 0.12, 0.06];
-const WITHOUT_LEARNED: [f64; 3] = [0.0, 0.85, 0.15];
-/// A target that knows its own frames is trusted further, and the linear frame of many variables is a poor one. The random walk
-/// has more to do than elsewhere: scales of latent variables have long tails, which the learned proposal leaves to it.
-const OWN_WITH_LEARNED: [f64; 3] = [0.75, 0.22, 0.03];
-const OWN_WITHOUT_LEARNED: [f64; 3] = [0.0, 0.95, 0.05];
-/// Where the linear frame wins, the safe moves are in the best searched frame: far from the centre, where the linear one no longer
-/// fits, a chain would stay for thousands of steps, and so hardly ever be there. They may cost as much as the
-/// others together, and their share of the steps lies between these: a chain in a tail waits for one of them.
-const SEARCHED_SHARES: [f64; 2] = [0.02, 0.3];
-/// Trials within this share of the best are as good: the cheapest of them is taken.
-const WITHIN_NOISE: f64 = 0.97;
-/// A best acceptance below this says that something is wrong, not that the target is hard.
-const HARDLY_ANY: f64 = 0.01;
-/// Drags up to this length are taken instead of shorter ones where they cost at most this much of them.
-const MENDING_N: usize = 4;
-const NEXT_TO_NOTHING: f64 = 1.05;
-/// The share of a step's cost that fast-only moves may add.
-const EXTRA_SHARE: f64 = 0.25;
-/// Where many variables are fast, so much more is allowed, until y forgets this many times as fast as x.
-const MOST_EXTRA_SHARE: f64 = 1.0;
-const AS_FAST_AS_X: f64 = 1.5;
 
 /// Tries and chooses; everything is pooled, so that all chains choose the same.
 pub(super) fn choose<T: Target>(
@@ -94,7 +51,7 @@ pub(super) fn choose<T: Target>(
     let Some(winner) = preferred(&trials) else {
         return Ok(());
     };
-    let winner = mending(&trials, winner);
+    let winner = correcting(&trials, winner);
     if winner.acceptance < HARDLY_ANY {
         tuning.notes.push(format!(
             "no setting was found whose slow moves are accepted more than {:.2} % of the time: warm-up has probably not reached the bulk of the target. Do not use these draws; give another start, or more slow evaluations",
@@ -246,12 +203,12 @@ fn check_linear<T: Target>(
     Ok(())
 }
 
-/// The same frame with a few inner moves, where they cost next to nothing: they mend a y that sits where the frame
+/// The same frame with a few inner moves, where they cost next to nothing: they correct a y that sits where the frame
 /// does not fit, in a heavier tail, which a short trial does not show.
-fn mending(trials: &[Trial], winner: Trial) -> Trial {
+fn correcting(trials: &[Trial], winner: Trial) -> Trial {
     let few = |trial: &&Trial| {
         trial.frame == winner.frame
-            && trial.n <= MENDING_N
+            && trial.n <= CORRECTING_N
             && trial.cost <= NEXT_TO_NOTHING * winner.cost
     };
     let longest = trials.iter().filter(few).max_by_key(|trial| trial.n);
@@ -259,245 +216,6 @@ fn mending(trials: &[Trial], winner: Trial) -> Trial {
         Some(trial) if trial.n > winner.n => trial.clone(),
         _ => winner,
     }
-}
-
-/// Every setting on the same proposals, so that what differs is the setting and not the luck; and what each crossed.
-fn compare<T: Target>(
-    walker: &mut Walker<'_, T>,
-    tuning: &Tuning,
-    settings: &[Setting],
-    rounds: usize,
-    rng: &mut Rng,
-    exchange: &mut impl Exchange,
-) -> Result<(Vec<Trial>, Vec<Vec<Crossing>>), Error> {
-    let p = walker.x().len() as f64;
-    // The proposals with which what is chosen will work.
-    let proposal = match &tuning.surrogate {
-        Some(surrogate) => SlowProposal::Surrogate(Box::new(surrogate.clone())),
-        None => SlowProposal::RandomWalk(tuning.slow.scaled(tuning.scale)),
-    };
-    let drags: Vec<_> = settings
-        .iter()
-        .map(|setting| tuning.drag(setting, proposal.clone()))
-        .collect::<Result<_, _>>()?;
-    let kernel = tuning.kernel()?;
-    let first = (FIRST_ROUNDS * rounds as f64).ceil() as usize;
-    let learned = tuning.surrogate.is_some();
-    let mut sums = Sums::new(drags.len(), learned);
-    let mut crossings = vec![Vec::new(); drags.len()];
-    let many = walker.y().len() > start::MOST_FAST;
-    let short = |k: &usize| !many || settings[*k].n <= PRICED_N;
-    let mut alive: Vec<usize> = (0..drags.len()).filter(short).collect();
-    for round in 0..rounds {
-        if round == PRICING_ROUNDS.min(first) {
-            sums.pool(exchange)?;
-            alive = sums.affordable(settings, &tuning.prices);
-            if many {
-                // From here on all are tried on the same proposals.
-                sums = Sums::new(drags.len(), learned);
-            }
-        }
-        if round == first {
-            sums.pool(exchange)?;
-            let promising = sums.worth_more_rounds(settings, &tuning.prices);
-            alive.retain(|k| promising.contains(k));
-        }
-        walker.step(&kernel, rng)?;
-        let from = walker.x().to_vec();
-        let tried: Vec<_> = alive.iter().map(|&k| &drags[k]).collect();
-        let comparison = walker.compare(&tried, &proposal, rng)?;
-        let mut way: Vec<f64> = walker
-            .proposed()
-            .iter()
-            .zip(&from)
-            .map(|(a, b)| a - b)
-            .collect();
-        tuning.slow.solve(&mut way);
-        let length = way.iter().map(|w| w * w).sum::<f64>() / p;
-        sums.note(
-            &alive,
-            length,
-            comparison.as_ref(),
-            |k, info| match settings[k].inner {
-                FastMove::Nested(_) => tuning.prices.of_nested(info),
-                _ => tuning.prices.of(info),
-            },
-        );
-        let log_s = comparison.as_ref().map_or(0.0, |c| c.log_s);
-        for (&k, info) in alive.iter().zip(comparison.iter().flat_map(|c| &c.tried)) {
-            crossings[k].push(Crossing {
-                from: from.clone(),
-                to: walker.proposed().to_vec(),
-                log_ratio: info.log_ratio - log_s,
-                acceptance: info.log_ratio.min(0.0).exp(),
-            });
-        }
-    }
-    sums.pool(exchange)?;
-    let tried = (0..settings.len()).filter(|&k| sums.rounds(k) > 0.0);
-    let prices = &tuning.prices;
-    let trials = tried.map(|k| sums.trial(k, &settings[k], prices)).collect();
-    Ok((trials, crossings))
-}
-
-/// Sums kept for each setting.
-const EACH: usize = 4;
-
-/// What the rounds of a comparison add up to, over all chains once pooled.
-struct Sums {
-    /// For each setting: rounds, jump, acceptance, and what its drags cost beyond the slow evaluation.
-    each: Vec<f64>,
-    /// Rounds, and squared lengths of the proposed steps.
-    slow: [f64; 2],
-    pooled: Vec<f64>,
-    /// Whether proposals hardly depend on where they start.
-    learned: bool,
-}
-
-impl Sums {
-    fn new(settings: usize, learned: bool) -> Self {
-        Self {
-            each: vec![0.0; EACH * settings],
-            slow: [0.0; 2],
-            pooled: Vec::new(),
-            learned,
-        }
-    }
-
-    /// Adds a round; a proposal without mass is one that no setting accepts.
-    fn note(
-        &mut self,
-        tried: &[usize],
-        length: f64,
-        comparison: Option<&Comparison>,
-        cost: impl Fn(usize, &Info) -> f64,
-    ) {
-        self.slow[0] += 1.0;
-        for (i, &k) in tried.iter().enumerate() {
-            let sums = &mut self.each[EACH * k..EACH * (k + 1)];
-            sums[0] += 1.0;
-            if let Some(comparison) = comparison {
-                let info = &comparison.tried[i];
-                let acceptance = info.log_ratio.min(0.0).exp();
-                sums[1] += acceptance * length;
-                sums[2] += acceptance;
-                sums[3] += cost(k, info);
-            }
-        }
-        self.slow[1] += length;
-    }
-
-    fn pool(&mut self, exchange: &mut impl Exchange) -> Result<(), Error> {
-        let mine: Vec<f64> = self.each.iter().chain(&self.slow).copied().collect();
-        self.pooled = vec![0.0; mine.len()];
-        for theirs in exchange.gather(&mine)? {
-            for (sum, value) in self.pooled.iter_mut().zip(theirs) {
-                *sum += value;
-            }
-        }
-        Ok(())
-    }
-
-    /// In how many rounds a setting was tried.
-    fn rounds(&self, k: usize) -> f64 {
-        self.pooled[EACH * k]
-    }
-
-    /// What a step costs: known where it was tried, else from shorter drags in the same frame, in proportion to the intervals.
-    fn price(&self, k: usize, settings: &[Setting], prices: &Prices) -> f64 {
-        let known = |j: usize| self.trial(j, &settings[j], prices).cost;
-        if self.rounds(k) > 0.0 {
-            return known(k);
-        }
-        let same = |j: &usize| settings[*j].frame == settings[k].frame && self.rounds(*j) > 0.0;
-        let n = |j: usize| settings[j].n as f64;
-        let shortest = (0..settings.len())
-            .filter(same)
-            .min_by_key(|&j| settings[j].n);
-        let longest = (0..settings.len())
-            .filter(same)
-            .max_by_key(|&j| settings[j].n);
-        match (shortest, longest) {
-            (Some(a), Some(b)) if n(b) > n(a) => {
-                let each = (known(b) - known(a)) / (n(b) - n(a));
-                known(b) + each.max(0.0) * (n(k) - n(b))
-            }
-            // Nothing to go by: it is tried.
-            _ => 0.0,
-        }
-    }
-
-    /// What is known of a setting.
-    fn trial(&self, k: usize, setting: &Setting, prices: &Prices) -> Trial {
-        let of = |i: usize| self.pooled[EACH * k + i] / self.pooled[EACH * k].max(1.0);
-        Trial {
-            frame: setting.frame,
-            n: setting.n,
-            learned_proposal: false,
-            effective: if self.learned {
-                unsticking(of(2))
-            } else {
-                effective(of(1))
-            },
-            cost: prices.slow + of(3),
-            acceptance: of(2),
-        }
-    }
-
-    /// The settings that would be worth more rounds if all their steps were accepted, and the cheapest drag in the linear frame.
-    ///
-    /// They are measured by searched frames: a step in the linear frame is so cheap that a single accepted one would
-    /// make everything else look dear.
-    fn affordable(&self, settings: &[Setting], prices: &Prices) -> Vec<usize> {
-        let slow = &self.pooled[self.each.len()..];
-        let ceiling = if self.learned {
-            1.0
-        } else {
-            effective(slow[1] / slow[0].max(1.0))
-        };
-        let linear = |k: usize| settings[k].frame == FrameKind::Linear;
-        let trial = |k: usize| self.trial(k, &settings[k], prices);
-        let most = (0..settings.len())
-            .filter(|&k| !linear(k))
-            .map(|k| trial(k).worth())
-            .fold(0.0, f64::max);
-        let safe = (0..settings.len()).find(|&k| linear(k) && settings[k].n > 1);
-        (0..settings.len())
-            .filter(|&k| {
-                ceiling >= HOPELESS * most * self.price(k, settings, prices) || Some(k) == safe
-            })
-            .collect()
-    }
-
-    /// The settings that may still turn out to be the best, and the best in the linear frame.
-    fn worth_more_rounds(&self, settings: &[Setting], prices: &Prices) -> Vec<usize> {
-        let worths: Vec<f64> = (0..settings.len())
-            .map(|k| self.trial(k, &settings[k], prices).worth())
-            .collect();
-        let most = worths.iter().copied().fold(0.0, f64::max);
-        let linear = |k: &usize| settings[*k].frame == FrameKind::Linear;
-        let safe = (0..settings.len())
-            .filter(linear)
-            .max_by(|&a, &b| worths[a].total_cmp(&worths[b]));
-        (0..settings.len())
-            .filter(|&k| worths[k] >= HOPELESS * most || Some(k) == safe)
-            .collect()
-    }
-}
-
-/// Effective draws per step, from the squared jump per variance: one minus the first autocorrelation
-/// is half of that.
-pub(super) fn effective(jump: f64) -> f64 {
-    let moved = (0.5 * jump).min(1.0);
-    moved / (2.0 - moved)
-}
-
-/// Effective draws per step of an independent proposal accepted with this probability, judged by how long it stays where the
-/// target exceeds the proposal most, which single steps do not show: for log-normal ratios of the two, with standard deviation s,
-/// the acceptance is erfc(s/2) and the mean time that it stays e^(s²).
-pub(super) fn unsticking(acceptance: f64) -> f64 {
-    let s = 2.0 * statrs::function::erf::erfc_inv(acceptance.clamp(1e-6, 1.0));
-    (-s * s).exp()
 }
 
 /// Fits a surrogate to what has been visited, and keeps it if it pays.

@@ -1,5 +1,6 @@
 //! A chain in warm-up: it may change its kernel at every step, and notes where it has been.
 
+use super::limits::walker::SEARCH_BUDGET;
 use super::tilt::Crossing;
 use super::{Warming, learned, modes_of, start, tilt};
 use crate::chain::exchange::{Exchange, first_decides};
@@ -16,8 +17,6 @@ use crate::slow::surrogate::{Surrogate, Visit};
 use crate::target::Target;
 use crate::warmup::tuning::Tuning;
 
-/// Slow evaluations of a search from a surprising place.
-const SEARCH_BUDGET: usize = 80;
 pub(super) struct Walker<'a, T: Target> {
     pub(super) target: &'a T,
     pub(super) state: State<T::Cache>,

@@ -317,7 +317,7 @@ impl Surrogate {
         self.offset + self.shape.log_density(w) + log_det
     }
 
-    /// Writes an x* drawn by a reversible chain on π̃ from x, and answers
+    /// Writes an x* drawn by a reversible chain on π̃ from x, and returns
     /// ln S(x|x*)/S(x*|x) = ln π̃(x)/π̃(x*).
     pub(crate) fn propose(&self, x: &[f64], new: &mut [f64], rng: &mut Rng) -> f64 {
         let mut w = vec![0.0; x.len()];
