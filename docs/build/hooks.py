@@ -14,14 +14,6 @@ ROOT = Path(__file__).resolve().parents[2]
 RETURNED = ("Fit", "Run", "Summary", "Check", "Comparison", "Effects", "Map")
 
 
-def on_config(config):
-    """Benchmarks have a page where they have been measured."""
-    if (ROOT / "docs" / "benchmarks.md").exists():
-        beside = next(k for k, entry in enumerate(config.nav) if "comparison.md" in str(entry))
-        config.nav.insert(beside + 1, {"Benchmarks": "benchmarks.md"})
-    return config
-
-
 def on_files(files, config):
     """Adds the pages that are made, not written."""
     files.append(File.generated(config, "api/python.md", content=python_page()))
