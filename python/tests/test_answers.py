@@ -100,6 +100,7 @@ def test_thinned_latents_have_their_own_draws(data, tmp_path):
 
 def test_a_wrong_model_is_seen_by_comparison(run, other):
     comparison = towline.compare(run, other)
+    assert str(towline.compare([run, other])) == str(comparison)
     assert list(comparison.data["run"]) == ["nb", "poisson"] and comparison.data["elpd_diff"].iloc[1] < -10
     assert "nb predicts better than poisson" in repr(comparison)
     replicated = run.check().replicated.set_index("name")

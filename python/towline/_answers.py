@@ -156,8 +156,10 @@ def mapped(
 def compare(*runs: Any, draws: int = 1000) -> Comparison:
     """Which of several fits of the same observations would predict new ones better: the difference in elpd with its standard error.
 
-    Runs are those of `towline.gp`, `towline.glmm` and `towline fit`, or their directories.
+    Runs are those of `towline.gp`, `towline.glmm` and `towline fit`, or their directories; a list of them is as good.
     """
+    if len(runs) == 1 and isinstance(runs[0], (list, tuple)):
+        runs = tuple(runs[0])
     folders = [getattr(run, "path", run) for run in runs]
     return Comparison(*_towline.compare(folders, int(draws)))
 
