@@ -19,6 +19,14 @@ TOOLS = ROOT / "target" / "wheel-tools"
 #: As old as the Rust standard library itself allows for this target.
 GLIBC = "2.17"
 
+VENDORED = """# All crates are in vendor/: no network is needed.
+[source.crates-io]
+replace-with = "vendored-sources"
+
+[source.vendored-sources]
+directory = "vendor"
+"""
+
 
 def run(*command, **options):
     """Runs a program, which must succeed."""
@@ -44,6 +52,8 @@ def wheel(here):
             done = subprocess.run(
                 [str(python), "-m", "maturin", "build", "--release", "--out", str(OUT), "--zig", "--compatibility", f"manylinux_{GLIBC.replace('.', '_')}"],
                 cwd=ROOT,
+                # It looks for zig with the first Python of the path.
+                env=dict(os.environ, PATH=f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"),
             )
             if done.returncode == 0:
                 return "manylinux: it installs on any Linux of the last ten years"
@@ -63,12 +73,10 @@ def source():
         with tarfile.open(archive) as file:
             file.extractall(folder, filter="data")
         top = folder / archive.name.removesuffix(".tar.gz")
-        # The lock file of the archive itself: only what the package is built of.
-        config = subprocess.run(
-            ["cargo", "vendor", "--locked", "--versioned-dirs", "--quiet", "vendor"], cwd=top, check=True, capture_output=True, text=True
-        ).stdout
+        # The lock file is the workspace's, and cargo leaves out of it what the package is not built of; versions stay.
+        subprocess.run(["cargo", "vendor", "--versioned-dirs", "--quiet", "vendor"], cwd=top, check=True)
         (top / ".cargo").mkdir(exist_ok=True)
-        (top / ".cargo" / "config.toml").write_text("# All crates are in vendor/: no network is needed.\n" + config)
+        (top / ".cargo" / "config.toml").write_text(VENDORED)
         made = OUT / archive.name
         with tarfile.open(made, "w:gz") as file:
             file.add(top, arcname=top.name)
