@@ -183,6 +183,10 @@ impl FrameHealth {
     /// The regions in which frames do not work; empty when all is well.
     pub fn ailments(&self) -> Vec<Ailment> {
         let mut found = Vec::new();
+        if self.regions.len() != REGIONS * self.centre.len() {
+            // Of another version, which counted between other edges.
+            return found;
+        }
         for k in 0..self.centre.len() {
             let regions = &self.regions[k * REGIONS..(k + 1) * REGIONS];
             let total = |f: fn(&Region) -> f64| regions.iter().map(f).sum::<f64>();
@@ -335,6 +339,15 @@ mod tests {
         // Far out there is one region on either side.
         assert_eq!(health.region(0, -1e300), 0);
         assert_eq!(health.region(0, f64::INFINITY), EDGES);
+    }
+
+    #[test]
+    fn counts_of_another_version_are_left_alone_and_begun_anew() {
+        let mut health = FrameHealth::new(&[0.0], &[1.0]);
+        health.regions.truncate(10);
+        assert!(health.ailments().is_empty());
+        health.note(&[0.2], &[0.2], &step(true, -0.5));
+        assert_eq!(health.regions.len(), REGIONS);
     }
 
     #[test]
