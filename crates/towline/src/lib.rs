@@ -72,6 +72,7 @@
 
 pub mod chain;
 pub mod diagnose;
+mod erased;
 mod error;
 pub mod estimate;
 #[cfg(test)]

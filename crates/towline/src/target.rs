@@ -56,8 +56,8 @@ pub struct OwnFrame {
 /// The rest is optional: what a target can offer to be sampled faster, or to be sampled at more
 /// than two speeds.
 pub trait Target {
-    /// What the slow computation leaves behind for the fast ones.
-    type Cache;
+    /// What the slow computation leaves behind for the fast ones. It borrows from nothing: warm-up keeps it where types are forgotten.
+    type Cache: 'static;
 
     /// The slow computation at `x`.
     ///

@@ -2,6 +2,7 @@
 
 use super::free::fast_stream;
 use super::weight::{Budget, weigh};
+use crate::erased::{AnyCache, AnyModel, Erased};
 use crate::error::Error;
 use crate::frame::{Frame, FrameRule};
 use crate::kernel::state::prepare;
@@ -97,7 +98,11 @@ impl Scale {
     /// # Errors
     /// Where the model fails.
     pub fn weigh<M: Model>(&self, model: &M, index: usize, x: &[f64]) -> Result<Weighted, Error> {
-        match prepare(model, x)? {
+        self.weigh_any(&Erased(model), index, x)
+    }
+
+    fn weigh_any(&self, model: &AnyModel<'_>, index: usize, x: &[f64]) -> Result<Weighted, Error> {
+        match prepare(&model, x)? {
             None => Ok(Weighted::without_mass(index, x)),
             Some(slow) => self.weigh_prepared(model, index, x, &slow.cache),
         }
@@ -107,17 +112,17 @@ impl Scale {
     ///
     /// # Errors
     /// As [`weigh`](Self::weigh).
-    pub fn weigh_prepared<M: Model>(
+    pub(crate) fn weigh_prepared(
         &self,
-        model: &M,
+        model: &AnyModel<'_>,
         index: usize,
         x: &[f64],
-        cache: &M::Cache,
+        cache: &AnyCache,
     ) -> Result<Weighted, Error> {
         let mut rng = fast_stream(self.seed, index);
         let (frame, search) = self.frame(model, x, cache);
         let budget = self.budget();
-        let found = weigh(model, (x, cache), &frame, self.fast_dim, budget, &mut rng)?;
+        let found = weigh(&model, (x, cache), &frame, self.fast_dim, budget, &mut rng)?;
         let columns = model.columns();
         let kept: Vec<usize> = (0..columns.len())
             .filter(|&k| columns[k].role != Role::Latent)
@@ -141,12 +146,12 @@ impl Scale {
     }
 
     /// The frame at x, and what its search cost.
-    fn frame<M: Model>(&self, model: &M, x: &[f64], cache: &M::Cache) -> (Frame, u64) {
+    fn frame(&self, model: &AnyModel<'_>, x: &[f64], cache: &AnyCache) -> (Frame, u64) {
         match &self.rule {
             FrameRule::Identity => (Frame::Identity, 0),
             FrameRule::Linear(linear) => (linear.frame_in(x, None), 0),
             FrameRule::Laplace(laplace) => {
-                let found = laplace.find(model, x, cache, &mut Scratch::default());
+                let found = laplace.find(&model, x, cache, &mut Scratch::default());
                 (found.frame, found.evaluations)
             }
         }

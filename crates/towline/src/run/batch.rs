@@ -5,6 +5,7 @@ use super::driver::{Job, ending};
 use super::guard::message;
 use super::weigh::Asked;
 use super::{STACK, TICK, open};
+use crate::erased::{AnyModel, Erased};
 use crate::error::Error;
 use crate::estimate::{Scale, Weighted};
 use crate::model::Model;
@@ -199,11 +200,12 @@ impl<M: Model + Send + Sync + 'static> Batch<'_, M> {
         failures: &mut Vec<Error>,
         show: &mut dyn FnMut(usize),
     ) -> Result<(), Error> {
+        let model: &AnyModel = &Erased(&**self.model);
         while !wanted.is_empty() && ending(self.job).is_none() {
             let count = self.asked.workers.max(1).min(wanted.len());
             let part: Vec<(usize, Vec<f64>)> = wanted.drain(..count).collect();
             let xs: Vec<&[f64]> = part.iter().map(|(_, x)| &x[..]).collect();
-            let caches = catch_unwind(AssertUnwindSafe(|| self.model.prepare_batch(&xs)));
+            let caches = catch_unwind(AssertUnwindSafe(|| model.prepare_batch(&xs)));
             let mut caches = match caches {
                 Ok(caches) => caches.into_iter(),
                 Err(panic) => {
@@ -218,7 +220,7 @@ impl<M: Model + Send + Sync + 'static> Batch<'_, M> {
                     Err("prepare_batch gave fewer results than it was asked for".into())
                 });
                 let found = guarded(x, || match cache {
-                    Ok(Some(cache)) => self.scale.weigh_prepared(&**self.model, *index, x, &cache),
+                    Ok(Some(cache)) => self.scale.weigh_prepared(model, *index, x, &cache),
                     Ok(None) => Ok(Weighted::without_mass(*index, x)),
                     Err(source) => Err(Error::Model {
                         x: x.clone(),

@@ -8,6 +8,7 @@ use super::settings::Settings;
 use super::{Ended, production};
 use crate::chain::Chain;
 use crate::chain::exchange::Exchange;
+use crate::erased::{AnyModel, Erased};
 use crate::error::Error;
 use crate::kernel::info::Info;
 use crate::model::Model;
@@ -47,8 +48,38 @@ pub struct Job {
     pub learned: AtomicBool,
 }
 
+/// Where a chain stands when its draws may begin.
+enum Standing {
+    /// There is nothing to draw.
+    Ended(Ended),
+    Ready(Box<Ready>),
+}
+
+/// What draws begin with.
+pub(super) struct Ready {
+    pub tuning: Tuning,
+    pub checkpoint: Checkpoint,
+    /// The most rows that any chain has.
+    pub beyond: u64,
+}
+
+impl Ready {
+    /// Draws with every evaluation watched. For all models at once, by a type that is forgotten: next to the watching that
+    /// costs nothing.
+    fn run_closely(
+        self,
+        model: &AnyModel<'_>,
+        k: usize,
+        job: &Job,
+        exchange: &mut dyn Exchange,
+    ) -> Result<Ended, Error> {
+        let guard = Guard::<_, true>::of(model, k, job);
+        production::run(&guard, model, k, job, self, exchange)
+    }
+}
+
 /// What a chain tells the others when it begins or goes on.
-struct Standing {
+struct Told {
     has_checkpoint: bool,
     /// The newest stage of warm-up that was saved.
     stage: Option<usize>,
@@ -68,9 +99,17 @@ pub fn chain<M: Model>(
 ) -> Result<Ended, Error> {
     let options = &job.manifest.options;
     let close = options.failures_count_as_outside || options.evaluation_limit.is_some();
-    let ended = catch_unwind(AssertUnwindSafe(|| match close {
-        true => attempt::<M, true>(model, k, job, exchange),
-        false => attempt::<M, false>(model, k, job, exchange),
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        let any: &AnyModel = &Erased(model);
+        match warmed(any, k, job, exchange)? {
+            Standing::Ended(ended) => Ok(ended),
+            Standing::Ready(ready) if close => ready.run_closely(any, k, job, exchange),
+            // The inner loops of production are compiled for the model itself.
+            Standing::Ready(ready) => {
+                let guard = Guard::<M, false>::of(model, k, job);
+                production::run(&guard, model, k, job, *ready, exchange)
+            }
+        }
     }));
     let ended = ended.unwrap_or_else(|panic| {
         Err(Error::Panicked {
@@ -122,18 +161,16 @@ fn is_stop(error: &Error) -> bool {
     matches!(error, Error::Model { source, .. } if source.is::<StopSignal>())
 }
 
-fn attempt<M: Model, const CLOSE: bool>(
-    model: &M,
+/// A chain that is warm, whether it becomes so now or has been for long.
+fn warmed(
+    model: &AnyModel<'_>,
     k: usize,
     job: &Job,
-    exchange: &mut impl Exchange,
-) -> Result<Ended, Error> {
-    let watch = &job.watches[k];
-    let settings = Settings::recorded(&job.manifest);
-    let guard = Guard::<M, CLOSE>::new(model, k, &job.control, watch, settings.on_failure);
+    exchange: &mut dyn Exchange,
+) -> Result<Standing, Error> {
     let stages = Stages::new(&job.folder, k, job.manifest.fingerprint());
     let stored = Checkpoint::of(&job.folder, k, &job.manifest)?;
-    let mine = Standing {
+    let mine = Told {
         has_checkpoint: stored.is_some(),
         stage: stages.newest(),
         rows: stored.as_ref().map_or(0, |c| c.rows),
@@ -141,10 +178,10 @@ fn attempt<M: Model, const CLOSE: bool>(
     if stored.is_none() {
         nothing_was_drawn(job, k)?;
     }
-    let all: Vec<Standing> = exchange
+    let all: Vec<Told> = exchange
         .gather(&mine.numbers())?
         .iter()
-        .map(|numbers| Standing::from_numbers(numbers))
+        .map(|numbers| Told::from_numbers(numbers))
         .collect();
 
     let (tuning, checkpoint) = match stored {
@@ -157,11 +194,9 @@ fn attempt<M: Model, const CLOSE: bool>(
             {
                 return Err(missing(job, lost));
             }
-            let first =
-                first_checkpoint(&guard, model, k, job, &settings, &stages, &all, exchange)?;
-            let Some(first) = first else {
+            let Some(first) = first_checkpoint(model, k, job, &stages, &all, exchange)? else {
                 job.learned.store(true, Ordering::Relaxed);
-                return Ok(Ended::TargetReached);
+                return Ok(Standing::Ended(Ended::TargetReached));
             };
             if job.tuning.is_none() {
                 // From here on no chain needs what any chain left behind in warm-up.
@@ -178,27 +213,25 @@ fn attempt<M: Model, const CLOSE: bool>(
             manifest.write(&job.folder)?;
         }
     }
-    let beyond = all.iter().map(|s| s.rows).max().unwrap_or(0);
-    production::run(&guard, model, k, job, &tuning, checkpoint, beyond, exchange)
+    Ok(Standing::Ready(Box::new(Ready {
+        tuning,
+        checkpoint,
+        beyond: all.iter().map(|s| s.rows).max().unwrap_or(0),
+    })))
 }
 
 /// Warm-up from wherever it was left, or a start with a tuning that was given; then the checkpoint of no draws. Nothing where slow points
 /// are to be weighed instead, and all is learned that they need.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "everything that a chain is made of"
-)]
-fn first_checkpoint<M: Model, const CLOSE: bool>(
-    guard: &Guard<'_, M, CLOSE>,
-    model: &M,
+fn first_checkpoint(
+    model: &AnyModel<'_>,
     k: usize,
     job: &Job,
-    settings: &Settings,
     stages: &Stages,
-    all: &[Standing],
-    exchange: &mut impl Exchange,
+    all: &[Told],
+    exchange: &mut dyn Exchange,
 ) -> Result<Option<(Tuning, Checkpoint)>, Error> {
     let watch = &job.watches[k];
+    let guard = &Guard::<_, true>::of(model, k, job);
     let mut seconds = Seconds::NONE;
     let mut clock = Clock::new();
     let mut rng = Rng::stream(job.manifest.seed, k as u64);
@@ -218,7 +251,7 @@ fn first_checkpoint<M: Model, const CLOSE: bool>(
         (tuning.clone(), x, y, rng, Info::default())
     } else {
         watch.show(|progress| progress.phase = Phase::WarmingUp(0));
-        let warmup = settings.warmup();
+        let warmup = Settings::recorded(&job.manifest).warmup();
         let common = all.iter().map(|s| s.stage).min().flatten();
         let mut warming = if let Some(stage) = common {
             let stage = stages.load(stage)?;
@@ -227,7 +260,7 @@ fn first_checkpoint<M: Model, const CLOSE: bool>(
             stage.warming
         } else {
             let (x, y) = start(&mut rng)?;
-            warmup.begin(guard, &x, &y, rng, exchange)?
+            warmup.begin_any(guard, &x, &y, rng, exchange)?
         };
         // The one place where stages of warm-up are saved.
         loop {
@@ -250,7 +283,7 @@ fn first_checkpoint<M: Model, const CLOSE: bool>(
             if warming.is_done() {
                 break;
             }
-            warming = warmup.advance(guard, warming, exchange)?;
+            warming = warmup.advance_any(guard, warming, exchange)?;
         }
         let (warm, rng) = warming.finish();
         (warm.tuning, warm.x, warm.y, rng, warm.spent)
@@ -318,7 +351,7 @@ fn missing(job: &Job, k: usize) -> Error {
     }
 }
 
-impl Standing {
+impl Told {
     fn numbers(&self) -> [f64; 3] {
         let stage = self.stage.map_or(-1.0, |stage| stage as f64);
         [

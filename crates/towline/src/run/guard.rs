@@ -4,7 +4,8 @@
 //! there is a limit on their time or failures are to be counted; whoever takes the step catches a panic.
 
 use super::control::{Control, Watch};
-use super::settings::OnFailure;
+use super::driver::Job;
+use super::settings::{OnFailure, Settings};
 use crate::error::ModelError;
 use crate::target::{OwnFrame, Scratch, Target};
 use std::any::Any;
@@ -12,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The model of one chain, guarded; evaluation by evaluation only where that is `CLOSE`.
-pub(super) struct Guard<'a, M, const CLOSE: bool> {
+pub(super) struct Guard<'a, M: ?Sized, const CLOSE: bool> {
     model: &'a M,
     chain: usize,
     control: &'a Control,
@@ -28,18 +29,15 @@ pub(super) struct Guard<'a, M, const CLOSE: bool> {
 #[error("the run was stopped")]
 pub(super) struct StopSignal;
 
-impl<'a, M: Target, const CLOSE: bool> Guard<'a, M, CLOSE> {
-    pub fn new(
-        model: &'a M,
-        chain: usize,
-        control: &'a Control,
-        watch: &'a Watch,
-        on_failure: OnFailure,
-    ) -> Self {
+impl<'a, M: Target + ?Sized, const CLOSE: bool> Guard<'a, M, CLOSE> {
+    /// The model of this chain of a run.
+    pub fn of(model: &'a M, chain: usize, job: &'a Job) -> Self {
+        let watch = &job.watches[chain];
+        let on_failure = Settings::recorded(&job.manifest).on_failure;
         Self {
             model,
             chain,
-            control,
+            control: &job.control,
             watch,
             timed: watch.is_timed(),
             lenient: on_failure == OnFailure::CountAsOutside,
@@ -119,7 +117,7 @@ pub(super) fn message(panic: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "without a message".to_owned())
 }
 
-impl<M: Target, const CLOSE: bool> Target for Guard<'_, M, CLOSE> {
+impl<M: Target + ?Sized, const CLOSE: bool> Target for Guard<'_, M, CLOSE> {
     type Cache = M::Cache;
 
     fn prepare(&self, x: &[f64]) -> Result<Option<Self::Cache>, ModelError> {

@@ -2,7 +2,7 @@
 
 use super::Ended;
 use super::control::Watch;
-use super::driver::{Job, ending};
+use super::driver::{Job, Ready, ending};
 use super::guard::{Guard, message};
 use super::progress::Phase;
 use super::settings::{Settings, StopTarget};
@@ -11,7 +11,6 @@ use crate::chain::{Chain, Position};
 use crate::error::Error;
 use crate::model::{Model, Role};
 use crate::store::{Batches, Checkpoint, Clock, Rows, Seconds, Warning};
-use crate::warmup::tuning::Tuning;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -61,20 +60,20 @@ struct Recorder<'a> {
     pause: Duration,
 }
 
-#[expect(
-    clippy::too_many_arguments,
-    reason = "everything that a chain is made of"
-)]
-pub(super) fn run<M: Model, const CLOSE: bool>(
+/// The draws of a warm chain, until there are enough or the run ends.
+pub(super) fn run<M: Model + ?Sized, const CLOSE: bool>(
     guard: &Guard<'_, M, CLOSE>,
     model: &M,
     k: usize,
     job: &Job,
-    tuning: &Tuning,
-    checkpoint: Checkpoint,
-    beyond: u64,
-    exchange: &mut impl Exchange,
+    ready: Ready,
+    exchange: &mut dyn Exchange,
 ) -> Result<Ended, Error> {
+    let Ready {
+        tuning,
+        checkpoint,
+        beyond,
+    } = ready;
     let watch = &job.watches[k];
     watch.set_failed(checkpoint.failures);
     let stop = Settings::recorded(&job.manifest).stop;
@@ -200,7 +199,7 @@ pub(super) fn run<M: Model, const CLOSE: bool>(
 }
 
 /// What the model says of so many draws: the first chain asks for all.
-fn said<M: Model>(model: &M, draws: u64, exchange: &mut impl Exchange) -> Result<bool, Error> {
+fn said<M: Model + ?Sized>(model: &M, draws: u64, exchange: &mut dyn Exchange) -> Result<bool, Error> {
     // Once all have met, the rows of all are on disk.
     exchange.gather(&[])?;
     let mut enough = false;
@@ -219,7 +218,7 @@ fn said<M: Model>(model: &M, draws: u64, exchange: &mut impl Exchange) -> Result
 fn reached(
     target: StopTarget,
     mine: &Batches,
-    exchange: &mut impl Exchange,
+    exchange: &mut dyn Exchange,
 ) -> Result<bool, Error> {
     let all: Vec<Batches> = exchange
         .gather(&mine.numbers())?
@@ -245,7 +244,7 @@ struct Reporter {
 }
 
 impl Reporter {
-    fn new<M: Model>(model: &M, job: &Job) -> Self {
+    fn new<M: Model + ?Sized>(model: &M, job: &Job) -> Self {
         let roles: Vec<Role> = model.columns().iter().map(|c| c.role).collect();
         let is_latent = |&k: &usize| roles[k] == Role::Latent;
         let mut order: Vec<usize> = (0..roles.len()).filter(|k| !is_latent(k)).collect();
@@ -261,7 +260,7 @@ impl Reporter {
     }
 
     #[inline]
-    fn report<M: Model>(&mut self, model: &M, x: &[f64], y: &[f64], cache: &M::Cache) {
+    fn report<M: Model + ?Sized>(&mut self, model: &M, x: &[f64], y: &[f64], cache: &M::Cache) {
         if let Some(order) = &self.order {
             model.report(x, y, cache, &mut self.all);
             for (to, &from) in self.sorted.iter_mut().zip(order) {

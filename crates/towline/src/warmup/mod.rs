@@ -30,6 +30,7 @@ mod windows;
 
 use crate::chain::exchange::{Exchange, Rounds, Solo, first_decides};
 use crate::chain::health::FrameHealth;
+use crate::erased::{AnyTarget, Erased};
 use crate::error::Error;
 use crate::frame::Linear;
 use crate::frame::anchors::{Anchors, Mode};
@@ -172,9 +173,10 @@ impl Warmup {
         rng: &mut Rng,
         exchange: &mut impl Exchange,
     ) -> Result<Warm, Error> {
-        let mut warming = self.begin(target, x, y, rng.clone(), exchange)?;
+        let target: &AnyTarget = &Erased(target);
+        let mut warming = self.begin_any(target, x, y, rng.clone(), exchange)?;
         while !warming.is_done() {
-            warming = self.advance(target, warming, exchange)?;
+            warming = self.advance_any(target, warming, exchange)?;
         }
         let (warm, after) = warming.finish();
         *rng = after;
@@ -195,6 +197,19 @@ impl Warmup {
         rng: Rng,
         exchange: &mut impl Exchange,
     ) -> Result<Warming, Error> {
+        self.begin_any(&Erased(target), x, y, rng, exchange)
+    }
+
+    /// The same for a target whose type is forgotten. Warm-up is most of the engine, and no inner loop: it is compiled once, here.
+    pub(crate) fn begin_any(
+        &self,
+        target: &AnyTarget<'_>,
+        x: &[f64],
+        y: &[f64],
+        rng: Rng,
+        exchange: &mut dyn Exchange,
+    ) -> Result<Warming, Error> {
+        let target = &target;
         self.validate(x, y)?;
         let exchange = &mut Rounds::new(exchange, 0);
         let steps = self
@@ -248,6 +263,17 @@ impl Warmup {
         warming: Warming,
         exchange: &mut impl Exchange,
     ) -> Result<Warming, Error> {
+        self.advance_any(&Erased(target), warming, exchange)
+    }
+
+    /// The same for a target whose type is forgotten.
+    pub(crate) fn advance_any(
+        &self,
+        target: &AnyTarget<'_>,
+        warming: Warming,
+        exchange: &mut dyn Exchange,
+    ) -> Result<Warming, Error> {
+        let target = &target;
         let (stage, p, d) = (warming.stage + 1, warming.x.len(), warming.y.len());
         let exchange = &mut Rounds::new(exchange, stage);
         let chains = exchange.chains();
