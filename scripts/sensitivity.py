@@ -3,9 +3,9 @@
 
     python3 scripts/sensitivity.py [--seeds 4] [--targets neal1,banana,…] [--only NAME,…]
 
-Works on a copy of the committed tree below target/sensitivity, where it rewrites one constant at a time, builds the gallery and runs
-it; writes docs/figures/sensitivity.csv, from which docs/build/tables.py makes the table of the docs. Takes about two CPU minutes for each of
-twice as many variants as there are constants.
+Works on a copy of the committed tree below target/sensitivity, in which each of these constants is read from the environment, so that it is
+built once; writes docs/figures/sensitivity.csv, from which docs/build/tables.py makes the table of the docs. Takes about a CPU minute for each
+of twice as many variants as there are constants.
 """
 import argparse, csv, json, os, re, shutil, subprocess, sys
 from pathlib import Path
@@ -29,27 +29,43 @@ def copy_tree():
     return tree
 
 
-def find(tree, name):
-    """The one file that has this constant, its text, and where its number stands in it."""
-    pattern = re.compile(rf"^\s*(?:pub(?:\([a-z]+\))? )?const {name}: f64 = ([0-9.e-]+);", re.M)
-    found = []
-    for folder in FOLDERS:
-        for path in sorted((tree / SOURCE / folder).rglob("*.rs")):
-            match = pattern.search(path.read_text())
-            if match:
-                found.append((path, match))
+def free(tree, name):
+    """Makes this constant a function that reads the environment; returns the constant's own value."""
+    definition = re.compile(rf"^(\s*)(pub(?:\([a-z]+\))? )?const {name}: f64 = ([0-9.e-]+);", re.M)
+    files = [path for folder in FOLDERS for path in sorted((tree / SOURCE / folder).rglob("*.rs"))]
+    found = [path for path in files if definition.search(path.read_text())]
     if len(found) != 1:
         sys.exit(f"{name}: {len(found)} constants of this name and type f64 in {', '.join(FOLDERS)}; name another in CONSTANTS")
-    return found[0]
+    value = float(definition.search(found[0].read_text())[3])
+    for path in files:
+        text, parts, last = path.read_text(), [], 0
+        # What is imported keeps its name; what is used becomes a call.
+        for kept in [*re.finditer(r"(?m)^\s*(?:pub(?:\([a-z]+\))? )?use [^;]*;", text), None]:
+            end = kept.start() if kept else len(text)
+            part = text[last:end]
+            part = re.sub(rf"(?<!const )\b{name}\b(?!\()", f"{name}()", part)
+            parts.append(part + (kept[0] if kept else ""))
+            last = kept.end() if kept else end
+        text = "".join(parts)
+        function = (rf"\1#[allow(non_snake_case)]\n\1\2fn {name}() -> f64 {{\n\1    static VALUE: std::sync::OnceLock<f64> = std::sync::OnceLock::new();\n"
+                    rf'\1    *VALUE.get_or_init(|| std::env::var("TOWLINE_{name}").map_or(\3, |text| text.parse().expect("a number")))\n\1}}')
+        path.write_text(definition.sub(function, text))
+    return value
 
 
-def measure(tree, targets, seeds):
-    """What the gallery says of these targets, as the tree stands."""
+def build(tree):
+    """The gallery's program."""
     env = dict(os.environ, CARGO_TARGET_DIR=str(WORK / "build"))
-    json_file = WORK / "verdicts.json"
-    subprocess.run(["cargo", "run", "--quiet", "--release", "--package", "towline-gallery", "--", f"--seeds={seeds}", f"--json={json_file}", *targets],
-                   cwd=tree, env=env, check=True, stdout=subprocess.DEVNULL)
-    return json.load(open(json_file))["targets"]
+    subprocess.run(["cargo", "build", "--quiet", "--release", "--package", "towline-gallery", "--bin", "towline-gallery"], cwd=tree, env=env, check=True)
+    return WORK / "build/release/towline-gallery"
+
+
+def measure(program, targets, seeds, **values):
+    """What the gallery says of these targets with these values."""
+    env = dict(os.environ, **{f"TOWLINE_{name}": repr(value) for name, value in values.items()})
+    verdicts = WORK / "verdicts.json"
+    subprocess.run([program, f"--seeds={seeds}", f"--json={verdicts}", *targets], env=env, check=True, stdout=subprocess.DEVNULL)
+    return json.loads(verdicts.read_text())["targets"]
 
 
 def main():
@@ -60,11 +76,13 @@ def main():
     arguments = parser.parse_args()
     targets, names = arguments.targets.split(","), arguments.only.split(",")
     tree = copy_tree()
-    places = {name: find(tree, name) for name in names}
+    own = {name: free(tree, name) for name in names}
+    program = build(tree)
     rows = []
 
     def run(name, value, factor):
-        for verdict in measure(tree, targets, arguments.seeds):
+        values = {name: value} if name in own else {}
+        for verdict in measure(program, targets, arguments.seeds, **values):
             rows.append({"constant": name, "value": value, "factor": factor, "target": verdict["name"], "right": verdict["right"], "warned": verdict["warned"],
                          "worst_z": round(verdict["worst_z"], 1), "slow_per_effective": round(verdict["slow_per_effective"], 2),
                          "warmup_slow": round(verdict["warmup_slow"]), "fast_per_slow": round(verdict["fast_per_slow"])})
@@ -75,14 +93,10 @@ def main():
             writer.writerows(rows)
 
     run("as it is", "", 1)
-    for name, (path, match) in places.items():
-        text = path.read_text()
+    for name, value in own.items():
         for factor in (0.5, 2):
-            value = float(match[1]) * factor
-            path.write_text(text[:match.start(1)] + repr(value) + text[match.end(1):])
-            print(f"{name} = {value}", flush=True)
-            run(name, value, factor)
-        path.write_text(text)
+            print(f"{name} = {factor * value}", flush=True)
+            run(name, factor * value, factor)
 
 
 main()

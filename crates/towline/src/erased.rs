@@ -59,8 +59,7 @@ impl<T: Target> Target for Erased<'_, T> {
         out: &mut [f64],
         scratch: &mut Scratch,
     ) {
-        self.0
-            .log_density_batch(own::<T>(cache), ys, out, scratch);
+        self.0.log_density_batch(own::<T>(cache), ys, out, scratch);
     }
 
     fn is_vectorised(&self) -> bool {
@@ -95,12 +94,7 @@ impl<T: Target> Target for Erased<'_, T> {
         self.0.has_own_frame()
     }
 
-    fn own_frame(
-        &self,
-        cache: &AnyCache,
-        hint: &[f64],
-        scratch: &mut Scratch,
-    ) -> Option<OwnFrame> {
+    fn own_frame(&self, cache: &AnyCache, hint: &[f64], scratch: &mut Scratch) -> Option<OwnFrame> {
         self.0.own_frame(own::<T>(cache), hint, scratch)
     }
 

@@ -199,7 +199,11 @@ pub(super) fn run<M: Model + ?Sized, const CLOSE: bool>(
 }
 
 /// What the model says of so many draws: the first chain asks for all.
-fn said<M: Model + ?Sized>(model: &M, draws: u64, exchange: &mut dyn Exchange) -> Result<bool, Error> {
+fn said<M: Model + ?Sized>(
+    model: &M,
+    draws: u64,
+    exchange: &mut dyn Exchange,
+) -> Result<bool, Error> {
     // Once all have met, the rows of all are on disk.
     exchange.gather(&[])?;
     let mut enough = false;
@@ -215,11 +219,7 @@ fn said<M: Model + ?Sized>(model: &M, draws: u64, exchange: &mut dyn Exchange) -
 }
 
 /// Whether every column that varies is as asked for. Constant columns have nothing to say.
-fn reached(
-    target: StopTarget,
-    mine: &Batches,
-    exchange: &mut dyn Exchange,
-) -> Result<bool, Error> {
+fn reached(target: StopTarget, mine: &Batches, exchange: &mut dyn Exchange) -> Result<bool, Error> {
     let all: Vec<Batches> = exchange
         .gather(&mine.numbers())?
         .iter()
