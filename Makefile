@@ -19,15 +19,25 @@ demo:
 	target/release/towline map demo
 	target/release/towline report demo
 
-## test       format, lints, docs and all tests: what CI runs
+## test       format, lints, docs and all tests: what CI runs; stages that have passed with the same files are not run again (AGAIN=1 runs them)
 # The environment of Python is made while cargo compiles; then nothing is compiled any more, and tests run side by side.
 test: tools
 	cargo fmt --all --check
 	$(MAKE) deny
 	# Two at a time, and a second compiler for cargo, which takes its turns from make.
 	$(MAKE) --jobs 3 built .venv/ready
-	$(MAKE) test-rust
-	$(MAKE) --jobs 2 --output-sync test-python test-package test-cobaya test-docs
+	$(MAKE) stage-rust
+	$(MAKE) --jobs 2 --output-sync stage-python stage-package stage-cobaya stage-docs
+
+# What each stage depends on.
+FILES_rust = crates gallery benches python/src docs examples tests README.md ARCHITECTURE.md
+FILES_python = crates tests/python
+FILES_package = crates python examples pyproject.toml
+FILES_cobaya = $(FILES_package)
+FILES_docs = .
+# By a make of its own, which takes no turns from this one: it has nothing to compile.
+stage-%:
+	@MAKEFLAGS= python3 scripts/stage.py $* $(FILES_$*) -- make --no-print-directory test-$*
 
 # What towline-mpi needs to be built and run, and what looks at the report, in Debian's names.
 MPI_PACKAGES = libopenmpi-dev openmpi-bin libclang-dev
