@@ -2,7 +2,9 @@
 
 mod likelihood;
 mod parameter;
+mod reported;
 mod scale;
+mod staged;
 #[cfg(test)]
 mod tests;
 
@@ -11,9 +13,8 @@ pub use parameter::{Parameter, Speed};
 
 use crate::error::{Error, ModelError};
 use crate::linalg::Factor;
-use crate::model::{Column, Model, Role};
+use crate::model::{Column, Role};
 use crate::random::Rng;
-use crate::target::{Scratch, Target};
 use scale::Scale;
 use std::fmt;
 
@@ -72,9 +73,6 @@ pub struct PosteriorCache<C> {
     slow: Vec<f64>,
     log_prior: f64,
 }
-
-/// Tries to find a start of positive density. Later ones keep closer to the priors' medians.
-const TRIES: usize = 200;
 
 impl<L: Likelihood> Posterior<L> {
     /// A posterior of these parameters.
@@ -178,7 +176,7 @@ impl<L: Likelihood> Posterior<L> {
         self
     }
 
-    /// Ends a run when `enough` says so of a number of draws: see [`Model::is_enough`].
+    /// Ends a run when `enough` says so of a number of draws: see [`Model::is_enough`](crate::Model::is_enough).
     #[must_use]
     pub fn stopping(
         mut self,
@@ -188,7 +186,7 @@ impl<L: Likelihood> Posterior<L> {
         self
     }
 
-    /// With a covariance of the slow coordinates, on the scale on which chains move: see [`Target::slow_covariance`].
+    /// With a covariance of the slow coordinates, on the scale on which chains move: see [`Target::slow_covariance`](crate::Target::slow_covariance).
     ///
     /// # Errors
     /// Where it is no covariance, or of other coordinates.
@@ -297,243 +295,6 @@ impl<L: Likelihood> Posterior<L> {
 
 fn dimension(list: &[Coordinate]) -> usize {
     list.iter().map(|c| c.scale.width()).sum()
-}
-
-impl<L: Likelihood> Target for Posterior<L> {
-    type Cache = PosteriorCache<L::Cache>;
-
-    fn prepare(&self, x: &[f64]) -> Result<Option<Self::Cache>, ModelError> {
-        let mut slow = vec![0.0; self.slow.len()];
-        let log_prior = self.values(&self.slow, x, &mut slow);
-        if log_prior == f64::NEG_INFINITY {
-            return Ok(None);
-        }
-        let likelihood = self.likelihood.prepare(&slow)?;
-        Ok(likelihood.map(|likelihood| PosteriorCache {
-            likelihood,
-            slow,
-            log_prior,
-        }))
-    }
-
-    fn prepare_batch(&self, xs: &[&[f64]]) -> Vec<Result<Option<Self::Cache>, ModelError>> {
-        let values = |x: &&[f64]| {
-            let mut slow = vec![0.0; self.slow.len()];
-            let log_prior = self.values(&self.slow, x, &mut slow);
-            (slow, log_prior)
-        };
-        let all: Vec<(Vec<f64>, f64)> = xs.iter().map(values).collect();
-        let inside = |log_prior: f64| log_prior > f64::NEG_INFINITY;
-        let asked = all.iter().filter(|(_, log)| inside(*log));
-        let asked: Vec<&[f64]> = asked.map(|(slow, _)| &slow[..]).collect();
-        let mut found = self.likelihood.prepare_batch(&asked).into_iter();
-        let keep = |(slow, log_prior): (Vec<f64>, f64)| {
-            if !inside(log_prior) {
-                return Ok(None);
-            }
-            let missing = || Err("prepare_batch gave fewer results than it was asked for".into());
-            let likelihood = found.next().unwrap_or_else(missing)?;
-            Ok(likelihood.map(|likelihood| PosteriorCache {
-                likelihood,
-                slow,
-                log_prior,
-            }))
-        };
-        all.into_iter().map(keep).collect()
-    }
-
-    fn is_batched(&self) -> bool {
-        self.likelihood.is_batched()
-    }
-
-    fn log_density(&self, cache: &Self::Cache, y: &[f64]) -> f64 {
-        self.log_density_in(cache, y, &mut Scratch::default())
-    }
-
-    #[inline]
-    fn log_density_in(&self, cache: &Self::Cache, y: &[f64], scratch: &mut Scratch) -> f64 {
-        let [fast] = scratch.slices([self.fast.len()]);
-        let log_prior = self.values(&self.fast, y, fast);
-        if log_prior == f64::NEG_INFINITY {
-            return log_prior; // the likelihood need not know what to say out there
-        }
-        let log = self.likelihood.log_likelihood(&cache.likelihood, fast);
-        log + log_prior + cache.log_prior
-    }
-
-    fn log_density_batch(
-        &self,
-        cache: &Self::Cache,
-        ys: &[f64],
-        out: &mut [f64],
-        scratch: &mut Scratch,
-    ) {
-        let (count, width) = (out.len(), self.fast.len());
-        let dim = ys.len().checked_div(count).unwrap_or(0);
-        let [fasts, logs] = scratch.slices([count * width, count]);
-        // Those inside the support come together at the front: the likelihood sees no others.
-        let mut inside = 0;
-        for (k, out) in out.iter_mut().enumerate() {
-            let fast = &mut fasts[inside * width..(inside + 1) * width];
-            *out = self.values(&self.fast, &ys[k * dim..(k + 1) * dim], fast);
-            inside += usize::from(*out != f64::NEG_INFINITY);
-        }
-        let logs = &mut logs[..inside];
-        self.likelihood
-            .log_likelihood_batch(&cache.likelihood, &fasts[..inside * width], logs);
-        let among = out.iter_mut().filter(|out| **out != f64::NEG_INFINITY);
-        for (out, log) in among.zip(logs) {
-            *out = *log + *out + cache.log_prior;
-        }
-    }
-
-    fn is_vectorised(&self) -> bool {
-        self.likelihood.is_vectorised()
-    }
-
-    fn gradient(
-        &self,
-        cache: &Self::Cache,
-        y: &[f64],
-        gradient: &mut [f64],
-        scratch: &mut Scratch,
-    ) -> Option<f64> {
-        let [fast, slopes] = scratch.slices([self.fast.len(), self.fast.len()]);
-        let log_prior = self.values(&self.fast, y, fast);
-        if log_prior == f64::NEG_INFINITY {
-            gradient.fill(0.0);
-            return Some(log_prior);
-        }
-        let log = self.likelihood.gradient(&cache.likelihood, fast, slopes)?;
-        for (k, c) in self.fast.iter().enumerate() {
-            let slope = slopes[k] + self.parameters[c.declared].prior.slope(fast[k]);
-            let range = c.first..c.first + c.scale.width();
-            c.scale
-                .slopes(&y[range.clone()], fast[k], slope, &mut gradient[range]);
-        }
-        Some(log + log_prior + cache.log_prior)
-    }
-
-    fn slow_covariance(&self) -> Option<&[f64]> {
-        self.slow_covariance.as_deref()
-    }
-
-    fn blocks(&self) -> &[usize] {
-        &self.blocks
-    }
-
-    fn refine(&self, cache: &Self::Cache, head: &[f64]) -> Result<Option<Self::Cache>, ModelError> {
-        let count = self.fast.iter().filter(|c| c.first < head.len()).count();
-        let mut values = vec![0.0; count];
-        if self.values(&self.fast[..count], head, &mut values) == f64::NEG_INFINITY {
-            return Ok(None);
-        }
-        let refined = self.likelihood.refine(&cache.likelihood, &values)?;
-        Ok(refined.map(|likelihood| PosteriorCache {
-            likelihood,
-            slow: cache.slow.clone(),
-            log_prior: cache.log_prior,
-        }))
-    }
-}
-
-impl<L: Likelihood> Model for Posterior<L> {
-    fn columns(&self) -> Vec<Column> {
-        let finite = |end: f64| Some(end).filter(|end| end.is_finite());
-        let parameters = self.parameters.iter().map(|parameter| {
-            let (lower, upper) = parameter.prior.support();
-            Column {
-                name: parameter.name.clone(),
-                role: match parameter.speed {
-                    Speed::Slow => Role::Slow,
-                    Speed::Fast(_) if parameter.latent => Role::Latent,
-                    Speed::Fast(_) => Role::Fast,
-                },
-                label: parameter.label.clone(),
-                lower: finite(lower),
-                upper: finite(upper),
-                periodic: parameter.prior.is_periodic(),
-            }
-        });
-        parameters.chain(self.derived.iter().cloned()).collect()
-    }
-
-    fn report(&self, _x: &[f64], y: &[f64], cache: &Self::Cache, row: &mut [f64]) {
-        let mut fast = vec![0.0; self.fast.len()];
-        self.values(&self.fast, y, &mut fast);
-        for (c, value) in self.slow.iter().zip(&cache.slow) {
-            row[c.declared] = *value;
-        }
-        for (c, value) in self.fast.iter().zip(&fast) {
-            row[c.declared] = *value;
-        }
-        if let Some(derive) = &self.derive {
-            let out = &mut row[self.parameters.len()..];
-            derive(&cache.likelihood, &cache.slow, &fast, out);
-        }
-    }
-
-    fn start(&self, rng: &mut Rng) -> Result<(Vec<f64>, Vec<f64>), ModelError> {
-        let mut failure = None;
-        for attempt in 0..TRIES {
-            let given = match &self.start {
-                Some(start) => start(rng)?,
-                None => Vec::new(),
-            };
-            // A median of several draws: dispersed, but never out where only a wide prior's tail reaches.
-            let draws = 3 + 2 * (attempt / 8);
-            let values: Vec<f64> = self
-                .parameters
-                .iter()
-                .enumerate()
-                .map(|(k, parameter)| match given.get(k) {
-                    Some(Some(value)) => *value,
-                    _ => median(draws, || parameter.prior.draw(rng)),
-                })
-                .collect();
-            let (x, y) = match self.locate(&values) {
-                Ok(found) => found,
-                Err(error) if !given.is_empty() => return Err(error.into()),
-                Err(_) => continue,
-            };
-            match self.prepare(&x) {
-                Ok(Some(cache)) if self.log_density(&cache, &y).is_finite() => return Ok((x, y)),
-                Ok(_) => {}
-                Err(error) => failure = Some(error),
-            }
-        }
-        Err(failure.unwrap_or_else(|| {
-            let starts = match self.start {
-                Some(_) => "starts that were given",
-                None => "draws from the priors",
-            };
-            format!(
-                "none of {TRIES} {starts} has positive density: look at them, or at a likelihood that returns -inf"
-            )
-            .into()
-        }))
-    }
-
-    fn says_when(&self) -> bool {
-        self.enough.is_some()
-    }
-
-    fn is_enough(&self, draws: u64) -> Result<bool, ModelError> {
-        self.enough
-            .as_ref()
-            .map_or(Ok(false), |enough| enough(draws))
-    }
-
-    fn settings(&self) -> Vec<(String, String)> {
-        let one = |p: &Parameter| (format!("prior of {}", p.name), p.prior.to_string());
-        self.parameters.iter().map(one).collect()
-    }
-}
-
-fn median(count: usize, mut draw: impl FnMut() -> f64) -> f64 {
-    let mut draws: Vec<f64> = (0..count).map(|_| draw()).collect();
-    draws.sort_by(f64::total_cmp);
-    draws[count / 2]
 }
 
 impl<L: Likelihood> fmt::Debug for Posterior<L> {

@@ -1,7 +1,9 @@
 //! The posterior's parts fit together: densities, circles without a seam, gradients, starts.
 
 use super::*;
-use crate::{Chain, Drag, Factor, FastMove, Prior, RandomWalk, SlowProposal, Warmup};
+use crate::{
+    Chain, Drag, Factor, FastMove, Model, Prior, RandomWalk, Scratch, SlowProposal, Target, Warmup,
+};
 
 fn prior(text: &str) -> Prior {
     text.parse().unwrap()
