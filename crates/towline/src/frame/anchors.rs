@@ -24,9 +24,72 @@ pub struct Anchors {
     /// The root of y's covariance given x, as it was seen at one mode: in its units a conditional has width 1 or so,
     /// while the linear frame's root also holds what no line follows.
     root: Option<Arc<Factor>>,
-    /// All places, one after another; computed, never read.
+    /// All places; computed, never read.
     #[serde(skip)]
-    places: Vec<f64>,
+    places: Places,
+}
+
+/// Places in a list of their own, since a search begins with the nearest at every slow proposal.
+#[derive(Debug, Clone, PartialEq)]
+enum Places {
+    /// Of one slow variable: in order, each with its number.
+    Line(Vec<(f64, usize)>),
+    /// Of several: one after another.
+    Space(Vec<f64>),
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self::Space(Vec::new())
+    }
+}
+
+impl Places {
+    fn new(points: &[Anchor]) -> Self {
+        if points.iter().all(|anchor| anchor.w.len() == 1) {
+            let numbered = points.iter().enumerate();
+            let mut line: Vec<(f64, usize)> = numbered.map(|(k, a)| (a.w[0], k)).collect();
+            line.sort_by(|a, b| a.0.total_cmp(&b.0));
+            Self::Line(line)
+        } else {
+            Self::Space(
+                points
+                    .iter()
+                    .flat_map(|anchor| &anchor.w)
+                    .copied()
+                    .collect(),
+            )
+        }
+    }
+
+    /// The number of the nearest, the first one where several are as near.
+    fn nearest(&self, w: &[f64]) -> Option<usize> {
+        match (self, w) {
+            (Self::Line(line), &[w]) => {
+                let (below, above) = line.split_at(line.partition_point(|(place, _)| *place < w));
+                let distance = |&(place, _): &(f64, usize)| (place - w) * (place - w);
+                let ends = below.last().into_iter().chain(above.first());
+                let least = ends.map(distance).fold(f64::INFINITY, f64::min);
+                // Distances grow away from w on both sides, but rounding can make neighbours as near.
+                let as_near =
+                    |place: &&(f64, usize)| distance(place) <= least && least < f64::INFINITY;
+                let nearest = below.iter().rev().take_while(as_near);
+                let nearest = nearest.chain(above.iter().take_while(as_near));
+                nearest.map(|&(_, k)| k).min()
+            }
+            (Self::Line(_), _) => None,
+            (Self::Space(places), w) => {
+                let (mut nearest, mut least) = (None, f64::INFINITY);
+                for (k, place) in places.chunks_exact(w.len().max(1)).enumerate() {
+                    let distance = squared_distance(place, w);
+                    if distance < least {
+                        (nearest, least) = (Some(k), distance);
+                    }
+                }
+                nearest
+            }
+        }
+    }
 }
 
 /// What is read of anchors.
@@ -40,20 +103,12 @@ struct AnchorsParts {
 impl From<AnchorsParts> for Anchors {
     fn from(parts: AnchorsParts) -> Self {
         Self {
-            places: places(&parts.points),
+            places: Places::new(&parts.points),
             metric: parts.metric,
             points: parts.points,
             root: parts.root,
         }
     }
-}
-
-/// The places of these anchors, one after another.
-fn places(points: &[Anchor]) -> Vec<f64> {
-    points
-        .iter()
-        .flat_map(|anchor| anchor.w.iter().copied())
-        .collect()
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -136,7 +191,7 @@ impl Anchors {
         }
         Self {
             metric: (!points.is_empty()).then(|| slow.clone()),
-            places: places(&points),
+            places: Places::new(&points),
             points,
             root: self.root.clone(),
         }
@@ -149,23 +204,8 @@ impl Anchors {
         let w = w.as_mut();
         w.copy_from_slice(x);
         metric.solve(w);
-        // The first of the nearest; in a list of their own, since a search begins with this at every slow proposal.
-        let (mut nearest, mut least) = (usize::MAX, f64::INFINITY);
-        let mut look = |k: usize, distance: f64| {
-            if distance < least {
-                (nearest, least) = (k, distance);
-            }
-        };
-        if let [w] = *w {
-            for (k, place) in self.places.iter().enumerate() {
-                look(k, (place - w) * (place - w));
-            }
-        } else {
-            for (k, place) in self.places.chunks_exact(w.len().max(1)).enumerate() {
-                look(k, squared_distance(place, w));
-            }
-        }
-        if let Some(anchor) = self.points.get(nearest) {
+        let nearest = self.places.nearest(w);
+        if let Some(anchor) = nearest.and_then(|k| self.points.get(k)) {
             for (m, by) in centre.iter_mut().zip(&anchor.offset) {
                 *m += by;
             }
@@ -234,6 +274,30 @@ mod tests {
             anchors.correct(&[x], &mut centre);
             // Anchors are at most 0.13 apart, and the curve's slope is at most 20.
             assert!((centre[0] - curve(x)).abs() < 1.5, "{x}");
+        }
+    }
+
+    #[test]
+    fn on_a_line_the_nearest_is_found_as_by_looking_at_all() {
+        let mut rng = crate::Rng::stream(8, 0);
+        for count in [0, 1, 2, 7, 64] {
+            // On a coarse grid, so that some are as near as others, and some the same.
+            let mut coarse = || (4.0 * rng.normal()).round() / 4.0;
+            let points: Vec<Anchor> = (0..count)
+                .map(|_| Anchor {
+                    w: vec![coarse()],
+                    offset: Vec::new(),
+                })
+                .collect();
+            let line = Places::new(&points);
+            let all = Places::Space(points.iter().map(|anchor| anchor.w[0]).collect());
+            for w in
+                (0..200)
+                    .map(|_| 0.5 * coarse())
+                    .chain([1e300, f64::INFINITY, f64::NEG_INFINITY])
+            {
+                assert_eq!(line.nearest(&[w]), all.nearest(&[w]), "{w}");
+            }
         }
     }
 
