@@ -89,14 +89,14 @@ impl<T: Target, const FRAMED: bool> FastDensity for Between<'_, T, FRAMED> {
     fn value(&mut self, z: &[f64]) -> Ends {
         self.ledger.spent.fast += 2;
         let ends = if FRAMED && self.shared {
-            let mut image = std::mem::take(&mut self.buffers.image);
-            self.from.image(z, &mut image);
-            let ends = Ends {
-                from: self.from.at_image(&image, self.buffers),
-                to: self.to.at_image(&image, self.buffers),
-            };
-            self.buffers.image = image;
-            ends
+            let Buffers {
+                scratch, y, image, ..
+            } = &mut *self.buffers;
+            self.from.image(z, image);
+            Ends {
+                from: self.from.at_image(image, y, scratch),
+                to: self.to.at_image(image, y, scratch),
+            }
         } else {
             Ends {
                 from: self.from.unchecked::<FRAMED>(z, self.buffers),

@@ -5,7 +5,7 @@ use super::nested::corners::Place;
 use super::nested::refine::{Kept, Refined};
 use crate::error::Error;
 use crate::frame::Frame;
-use crate::target::Target;
+use crate::target::{Scratch, Target};
 use std::cell::RefCell;
 
 /// What a density leaves behind: evaluations spent, and the refined caches of where nested moves ended.
@@ -27,7 +27,8 @@ pub(crate) struct End<'a, T: Target> {
     x: &'a [f64],
     cache: &'a T::Cache,
     frame: &'a Frame,
-    fault: Option<Fault>,
+    /// In a box: nearly every end is without, and is made and left at every step.
+    fault: Option<Box<Fault>>,
     /// The refined cache of the start, for nested moves.
     kept: Option<&'a Refined<T::Cache>>,
     /// The refined cache of where the nested moves have come, where that is elsewhere.
@@ -124,14 +125,13 @@ impl<'a, T: Target> End<'a, T> {
 
     /// As [`unchecked`](Self::unchecked), where L z is known.
     #[inline]
-    pub fn at_image(&self, image: &[f64], buffers: &mut Buffers) -> f64 {
+    pub fn at_image(&self, image: &[f64], y: &mut [f64], scratch: &mut Scratch) -> f64 {
         if let Frame::Affine { centre, .. } = self.frame {
-            for ((y, v), m) in buffers.y.iter_mut().zip(image).zip(centre) {
+            for ((y, v), m) in y.iter_mut().zip(image).zip(centre) {
                 *y = v + m;
             }
         }
-        self.target
-            .log_density_in(self.cache, &buffers.y, &mut buffers.scratch)
+        self.target.log_density_in(self.cache, y, scratch)
     }
 
     pub fn gradient<const FRAMED: bool>(
@@ -164,9 +164,11 @@ impl<'a, T: Target> End<'a, T> {
     #[cold]
     fn note(&mut self, y: &[f64], value: f64) {
         // Fast moves may run off to infinity on their way; only the model's answer at a point is its own.
-        self.fault.get_or_insert_with(|| Fault {
-            y: y.to_vec(),
-            value,
+        self.fault.get_or_insert_with(|| {
+            Box::new(Fault {
+                y: y.to_vec(),
+                value,
+            })
         });
     }
 

@@ -10,6 +10,7 @@ use crate::random::Rng;
 pub(super) struct Mixture<'a>(pub &'a [(f64, FastMove)]);
 
 impl Move for Mixture<'_> {
+    #[inline]
     fn step<D: FastDensity, C: Storage>(
         &self,
         density: &mut D,

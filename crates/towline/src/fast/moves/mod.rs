@@ -80,7 +80,12 @@ impl Move for FastMove {
         work: &mut Work<C>,
         rng: &mut Rng,
     ) -> Tally {
-        dispatch!(self, it => it.step(density, point, work, rng))
+        match self {
+            // Picks a part and jumps there; the others have functions of their own, so that choosing among them costs no more
+            // than the jump.
+            Self::Mixture(parts) => combine::Mixture(parts).step(density, point, work, rng),
+            other => dispatch!(other, it => apart(it, density, point, work, rng)),
+        }
     }
 
     fn validate(&self, dim: usize) -> Result<(), Error> {
@@ -102,6 +107,18 @@ impl Move for FastMove {
     fn check_blocks(&self, blocks: &[usize]) -> Result<(), Error> {
         dispatch!(self, it => it.check_blocks(blocks))
     }
+}
+
+/// A step of a move, never inlined.
+#[inline(never)]
+fn apart<M: Move, D: FastDensity, C: Storage>(
+    it: &M,
+    density: &mut D,
+    point: &mut Point<'_, C, D::Value>,
+    work: &mut Work<C>,
+    rng: &mut Rng,
+) -> Tally {
+    it.step(density, point, work, rng)
 }
 
 /// Refuses a list whose length is not the number of fast variables.

@@ -8,6 +8,13 @@ use crate::optimise::surface::{Surface, clean};
 /// From a top looked at twice: steps of so many widths up the slope that is left.
 const UPHILL: [f64; 5] = [2.0, 8.0, 30.0, 120.0, 500.0];
 
+/// Where differences are taken, and the heights a step up and a step down each axis.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Around {
+    probe: Vec<f64>,
+    beside: [Vec<f64>; 2],
+}
+
 /// Where the climb stands, and what it sees there.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Here {
@@ -19,9 +26,6 @@ pub(super) struct Here {
     pub curvature: Vec<f64>,
     /// Axes along which nothing could be seen beside a height too large.
     pub unseen: Vec<usize>,
-    /// Where differences are taken, and the heights a step up and a step down each axis.
-    probe: Vec<f64>,
-    beside: [Vec<f64>; 2],
     /// A point to be tried, and the best of those tried.
     trial: Vec<f64>,
     best: Vec<f64>,
@@ -47,26 +51,17 @@ impl Here {
 
     /// Central differences along the axes; one-sided mixed ones, and where those make no peak, two-sided ones, which a
     /// lopsided peak needs whose axes are strongly coupled.
-    pub fn differences(&mut self, surface: &mut impl Surface, mixed: bool) -> Option<()> {
-        let dim = self.at.len();
-        self.unseen.clear();
-        let mut probe = std::mem::take(&mut self.probe);
-        let mut beside = std::mem::take(&mut self.beside);
-        copy(&mut probe, &self.at);
-        beside.iter_mut().for_each(|list| fit(list, dim));
-        let seen = self.look_around(surface, mixed, &mut probe, &mut beside);
-        (self.probe, self.beside) = (probe, beside);
-        seen
-    }
-
-    fn look_around(
+    pub fn differences(
         &mut self,
         surface: &mut impl Surface,
+        around: &mut Around,
         mixed: bool,
-        probe: &mut [f64],
-        beside: &mut [Vec<f64>; 2],
     ) -> Option<()> {
         let dim = self.at.len();
+        let Around { probe, beside } = around;
+        self.unseen.clear();
+        copy(probe, &self.at);
+        beside.iter_mut().for_each(|list| fit(list, dim));
         let axes = (0..2 * dim).map(|i| (i / 2, i / 2, if i % 2 == 0 { 1.0 } else { -1.0 }));
         let ahead = self.all_at_once(surface, axes);
         for k in 0..dim {

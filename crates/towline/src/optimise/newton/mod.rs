@@ -15,7 +15,7 @@ mod tests;
 use super::coordinate::feel;
 use super::surface::{STRAYED, Surface, clean};
 use ascent::Ascent;
-use here::Here;
+use here::{Around, Here};
 
 /// The top.
 #[derive(Debug, Clone)]
@@ -46,6 +46,7 @@ const FINEST: f64 = 0.05;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Newton {
     here: Here,
+    around: Around,
     ascent: Ascent,
 }
 
@@ -107,7 +108,11 @@ impl Newton {
         width: f64,
     ) -> Option<f64> {
         let dim = start.len();
-        let Self { here, ascent } = self;
+        let Self {
+            here,
+            around,
+            ascent,
+        } = self;
         here.begin(start, steps);
         here.height = clean(surface.height(start));
         if here.height == f64::NEG_INFINITY {
@@ -123,7 +128,7 @@ impl Newton {
                 && surface.gradient(&here.at, &mut here.gradient);
             if !exact {
                 // Far down, the axes' own curvatures do: mixed differences are for the neighbourhood of the top.
-                here.differences(surface, gained < FAR_DOWN || round % 4 == 3)?;
+                here.differences(surface, around, gained < FAR_DOWN || round % 4 == 3)?;
             }
             let strayed = here
                 .at
