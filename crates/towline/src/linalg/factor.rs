@@ -167,7 +167,7 @@ impl Factor {
     }
 
     /// out = L v.
-    #[inline]
+    #[inline(always)]
     pub fn apply(&self, v: &[f64], out: &mut [f64]) {
         match &self.0 {
             Form::Diagonal(sds) => {

@@ -54,21 +54,21 @@ impl Inverse {
         i * self.dim - i * i.saturating_sub(1) / 2
     }
 
-    /// out = L z.
-    #[inline]
+    /// out = L z. One and two variables apart, as in [`apply`](super::packed::apply).
+    #[inline(always)]
     pub(crate) fn apply(&self, z: &[f64], out: &mut [f64]) {
         match (&self.upper[..], z, &mut *out) {
-            ([upper], [z], [value]) => {
-                *value = upper * z;
-                return;
-            }
+            ([upper], [z], [value]) => *value = upper * z,
             ([a, b, c], [v, w], [first, second]) => {
                 *first = a * v + b * w;
                 *second = c * w;
-                return;
             }
-            _ => {}
+            _ => self.apply_many(z, out),
         }
+    }
+
+    #[inline(never)]
+    fn apply_many(&self, z: &[f64], out: &mut [f64]) {
         let mut rest = &self.upper[..];
         for (i, value) in out.iter_mut().enumerate() {
             let (row, below) = rest.split_at(z.len() - i);

@@ -63,8 +63,9 @@ pub(crate) fn cholesky(matrix: &[f64], dim: usize, rows: &mut Vec<f64>) -> Resul
     Ok(())
 }
 
-/// out = L v. One and two variables, for which a loop costs more than it does, apart.
-#[inline]
+/// out = L v. One and two variables, for which a loop or a call costs more than it does, apart: inlined whatever the compiler
+/// thinks.
+#[inline(always)]
 pub(crate) fn apply(rows: &[f64], v: &[f64], out: &mut [f64]) {
     match (rows, v, &mut *out) {
         ([l], [v], [out]) => *out = l * v,
@@ -72,14 +73,17 @@ pub(crate) fn apply(rows: &[f64], v: &[f64], out: &mut [f64]) {
             *first = a * v;
             *second = b * v + c * w;
         }
-        _ => {
-            let mut rest = rows;
-            for (i, value) in out.iter_mut().enumerate() {
-                let (row, below) = rest.split_at(i + 1);
-                *value = dot(row, v);
-                rest = below;
-            }
-        }
+        _ => apply_many(rows, v, out),
+    }
+}
+
+#[inline(never)]
+fn apply_many(rows: &[f64], v: &[f64], out: &mut [f64]) {
+    let mut rest = rows;
+    for (i, value) in out.iter_mut().enumerate() {
+        let (row, below) = rest.split_at(i + 1);
+        *value = dot(row, v);
+        rest = below;
     }
 }
 

@@ -42,7 +42,7 @@ impl PartialEq for Root {
 
 impl Root {
     /// out = L z.
-    #[inline]
+    #[inline(always)]
     pub fn apply(&self, z: &[f64], out: &mut [f64]) {
         match self {
             Self::Lower(factor) => factor.apply(z, out),
