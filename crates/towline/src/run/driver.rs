@@ -286,6 +286,7 @@ fn first_checkpoint<M: Model, const CLOSE: bool>(
         reached: false,
         wall_seconds: Some(seconds.wall),
         cpu_seconds: seconds.cpu,
+        parts: Some(tuning.mix_record()),
     };
     stages.save_tuning(&tuning)?;
     checkpoint.write(&job.folder)?;
