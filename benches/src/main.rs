@@ -84,13 +84,16 @@ fn run() -> Result<(), Box<dyn Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench");
     std::fs::create_dir_all(&folder)?;
     match arguments.get(1).map(String::as_str) {
+        Some("sleeping") if arguments.get(2).is_some_and(|how| how == "counted") => {
+            return sleeping::counted();
+        }
         Some("sleeping") => return sleeping::run(),
         Some("store") => return store::run(&folder),
         Some("memory") => return memory::run(&folder),
         Some("users") => return users::run(&folder),
         Some(other) => {
             return Err(format!(
-                "no benchmark is called {other:?}: users, sleeping, store, memory, or none for the inner loop"
+                "no benchmark is called {other:?}: users, sleeping (or sleeping counted), store, memory, or none for the inner loop"
             )
             .into());
         }

@@ -183,7 +183,9 @@ def summary_html(summary: Any) -> str:
     table = f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     # What the command says below its table: cost, warnings, and whether the draws may be used.
     said = [part for part in str(summary).split("\n\n")[1:] if part.strip()]
-    return table + "".join(f"<p>{html.escape(part)}</p>" for part in said)
+    # Lines of the cost are sentences of their own; those of a warning are one text, broken to fit a terminal.
+    shown = "".join(f"<p>{html.escape(part).replace(chr(10), '<br>' if k == 0 else ' ')}</p>" for k, part in enumerate(said))
+    return table + shown
 
 
 def _figure(key: str, value: float) -> str:

@@ -342,6 +342,21 @@ class Summary:
         }
 
     @property
+    def remarks(self) -> list[str]:
+        """What may be worth knowing, and is no reason to worry."""
+        return [_in_python(remark) for remark in self._numbers["remarks"]]
+
+    @property
+    def verdict(self) -> str:
+        """Whether the draws may be used, in words."""
+        return str(self._numbers["verdict"])
+
+    @property
+    def trust(self) -> dict[str, Any]:
+        """What was checked beside the chains' agreement: kernels, disagreement, uncovered, pareto_index, frames_checked."""
+        return dict(self._numbers["trust"])
+
+    @property
     def cost(self) -> dict[str, Any]:
         """What the run cost: slow_evals, fast_evals, seconds, acceptances, …"""
         return dict(self._numbers["run"])

@@ -3,10 +3,11 @@
 mod machine;
 mod sampling;
 
+use crate::summary::hanging;
 use anyhow::{Result, bail};
 use clap::Args;
 use serde::Serialize;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 /// Flags of `towline doctor`.
 #[derive(Debug, Args)]
@@ -72,11 +73,20 @@ impl Finding {
     }
 }
 
+/// Columns before what was found: a mark, and what it is about.
+const BEFORE: usize = 16;
+
 /// Looks at everything, and says it.
 pub fn run(options: &Options) -> Result<()> {
     let mut findings = machine::findings();
     findings.push(sampling::finding());
     let mut out = io::stdout().lock();
+    // A terminal would break lines within words; programs read the lines as they are.
+    let breaks = out.is_terminal();
+    let lines = |text: &str| match breaks {
+        true => hanging(BEFORE, text),
+        false => text.to_owned(),
+    };
     if options.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&findings)?)?;
     } else {
@@ -86,9 +96,10 @@ pub fn run(options: &Options) -> Result<()> {
                 State::Absent => "–",
                 State::Bad => "BAD",
             };
-            writeln!(out, "{mark:>3}  {:<10} {}", finding.what, finding.found)?;
+            let found = lines(&finding.found);
+            writeln!(out, "{mark:>3}  {:<10} {found}", finding.what)?;
             if let Some(advice) = &finding.advice {
-                writeln!(out, "{:16}{advice}", "")?;
+                writeln!(out, "{:BEFORE$}{}", "", lines(advice))?;
             }
         }
     }

@@ -1,6 +1,7 @@
 //! How the command fails: what it says, and the exit code.
 
-use std::io::{self, Write};
+use crate::summary::wrap;
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 /// Why the command did not do what it was asked.
@@ -41,8 +42,13 @@ impl Failure {
             Self::Run(error) => (error, 1),
             Self::Interrupted => return ExitCode::from(130),
         };
+        let mut said = format!("error: {}", said_once(&error));
+        // A terminal would break lines within words; programs read the line as it is.
+        if io::stderr().is_terminal() {
+            said = wrap(&said);
+        }
         // If stderr is closed too there is nobody left to tell.
-        let _ = writeln!(io::stderr(), "error: {}", said_once(&error));
+        let _ = writeln!(io::stderr(), "{said}");
         ExitCode::from(code)
     }
 }

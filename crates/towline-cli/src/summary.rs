@@ -9,7 +9,8 @@ use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use table::whole;
-pub(crate) use table::wrap;
+pub(crate) use table::{hanging, wrap};
+use towline::report::TrustFigures;
 use towline::store::RunDir;
 use towline::{RunSummary, diagnose};
 
@@ -103,9 +104,9 @@ fn at_level(
         text += &format!("\n\n{said}");
     }
     for remark in &summary.remarks {
-        text += &format!("\n\nNote: {remark}");
+        text += &format!("\n\n{}", wrap(&format!("Note: {remark}")));
     }
-    text += &format!("\n\n{}", summary.verdict());
+    text += &format!("\n\n{}", wrap(&summary.verdict));
     Ok((summary, text))
 }
 
@@ -145,6 +146,30 @@ pub fn store(folder: &Path) -> Result<()> {
         fs::rename(&beside, &path)
     };
     write().with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// What was checked of the kernels, in a line.
+pub(crate) fn checked(trust: &TrustFigures) -> Option<String> {
+    let mut parts = Vec::new();
+    if let Some(worst) = &trust.disagreement {
+        parts.push(format!(
+            "draws before and after each kernel's moves differ by at most {:.1} standard errors ({}, {})",
+            worst.z.abs(),
+            worst.parameter,
+            worst.kernel
+        ));
+    }
+    if let Some(uncovered) = trust.uncovered {
+        let mut text = format!(
+            "the learned proposal covers {:.1} % of the draws",
+            100.0 * (1.0 - uncovered)
+        );
+        if let Some(index) = trust.pareto_index {
+            text += &format!(" (Pareto index {index:.2})");
+        }
+        parts.push(text);
+    }
+    (!parts.is_empty()).then(|| format!("checked: {}", parts.join("; ")))
 }
 
 fn cost(summary: &RunSummary) -> String {
@@ -213,5 +238,6 @@ fn cost(summary: &RunSummary) -> String {
         moves += &format!("; n = {n} in the {frame} frame");
     }
     lines.push(moves);
+    lines.extend(checked(&summary.trust));
     lines.join("\n")
 }

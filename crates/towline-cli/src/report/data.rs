@@ -27,7 +27,11 @@ pub struct Data {
     pub title: String,
     pub model: Vec<[String; 2]>,
     pub chips: Vec<Chip>,
+    pub verdict: String,
     pub warnings: Vec<String>,
+    pub remarks: Vec<String>,
+    /// What was checked beside the chains' agreement.
+    pub checked: Vec<[String; 2]>,
     pub parameters: Vec<Parameter>,
     /// The draws' numbers in the traces.
     pub steps: Vec<usize>,
@@ -167,7 +171,10 @@ impl Data {
             title,
             model: about(run),
             chips: chips(&summary),
+            verdict: summary.verdict.clone(),
             warnings: summary.warnings.clone(),
+            remarks: summary.remarks.clone(),
+            checked: checked(&summary),
             parameters,
             steps,
             moments,
@@ -322,6 +329,58 @@ fn chips(summary: &RunSummary) -> Vec<Chip> {
         ));
     }
     chips
+}
+
+/// What was checked of kernels, learned proposal and frames.
+fn checked(summary: &RunSummary) -> Vec<[String; 2]> {
+    let trust = &summary.trust;
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let mut rows = Vec::new();
+    for kernel in &trust.kernels {
+        rows.push([
+            format!("moves by the {}", kernel.name),
+            format!(
+                "{}, of which {} were accepted",
+                count(kernel.steps as u64),
+                percent(kernel.moved / kernel.steps.max(1.0))
+            ),
+        ]);
+    }
+    if let Some(worst) = &trust.disagreement {
+        rows.push([
+            "draws before and after one kernel's moves".into(),
+            format!(
+                "differ by at most {:.1} standard errors ({}, {}); below 4.5 they agree",
+                worst.z.abs(),
+                worst.parameter,
+                worst.kernel
+            ),
+        ]);
+    }
+    if let Some(uncovered) = trust.uncovered {
+        rows.push([
+            "draws that the learned proposal covers".into(),
+            percent(1.0 - uncovered),
+        ]);
+    }
+    if let Some(index) = trust.pareto_index {
+        rows.push([
+            "Pareto index of the target's ratio to it".into(),
+            format!("{index:.2}; above 0.7 its moves alone would not do"),
+        ]);
+    }
+    if let Some(can_tell) = trust.frames_checked {
+        let said = if can_tell {
+            "looked for, by moves outside of it"
+        } else {
+            "cannot be told: too few moves outside of it were accepted"
+        };
+        rows.push([
+            "regions that the moving frame shuts out".into(),
+            said.into(),
+        ]);
+    }
+    rows
 }
 
 fn plain(name: &'static str, value: String) -> Chip {

@@ -21,7 +21,10 @@ pub fn render(data: &Data) -> Result<String> {
         &[
             ("title", &escaped(&data.title)),
             ("chips", &each(&data.chips, chip)),
+            ("verdict", &verdict(data)),
             ("warnings", &warnings(&data.warnings)),
+            ("remarks", &remarks(&data.remarks)),
+            ("checked", &checked(&data.checked)),
             ("hidden", &hidden(data.hidden)),
             ("tuning", &tuning(&data.tuning)),
             ("model", &definitions(&data.model)),
@@ -82,6 +85,35 @@ fn warnings(warnings: &[String]) -> String {
     }
     let lines = each(warnings, |line| format!("<p>{}</p>", escaped(line)));
     format!("\n  <section class=\"warnings\" aria-label=\"Warnings\">{lines}\n  </section>")
+}
+
+/// Whether the draws may be used, in the colour of the answer.
+fn verdict(data: &Data) -> String {
+    let mood = if data.warnings.is_empty() {
+        "good"
+    } else {
+        "poor"
+    };
+    let text = escaped(&data.verdict);
+    format!("\n  <p class=\"verdict {mood}\">{text}</p>")
+}
+
+fn remarks(remarks: &[String]) -> String {
+    let lines = each(remarks, |line| format!("<p>{}</p>", escaped(line)));
+    match remarks.len() {
+        0 => String::new(),
+        _ => format!("\n  <section class=\"remarks\" aria-label=\"Notes\">{lines}\n  </section>"),
+    }
+}
+
+fn checked(rows: &[[String; 2]]) -> String {
+    match rows.len() {
+        0 => String::new(),
+        _ => format!(
+            "\n  <section>\n    <h2>Checked</h2>\n    {}\n  </section>\n",
+            definitions(rows)
+        ),
+    }
 }
 
 fn hidden(count: usize) -> String {

@@ -176,6 +176,16 @@ pub fn whole(value: f64) -> String {
 
 /// Text in lines of at most eighty columns.
 pub fn wrap(text: &str) -> String {
+    wrap_to(WIDTH, text)
+}
+
+/// Text that begins so many columns to the right, and goes on there.
+pub fn hanging(indent: usize, text: &str) -> String {
+    let lines = wrap_to(WIDTH.saturating_sub(indent).max(20), text);
+    lines.replace('\n', &format!("\n{:indent$}", ""))
+}
+
+fn wrap_to(width: usize, text: &str) -> String {
     let mut out = String::new();
     for (k, line) in text.lines().enumerate() {
         if k > 0 {
@@ -184,7 +194,7 @@ pub fn wrap(text: &str) -> String {
         let mut used = 0;
         for (j, word) in line.split(' ').enumerate() {
             let long = word.chars().count();
-            if j > 0 && used + 1 + long > WIDTH {
+            if j > 0 && used + 1 + long > width {
                 out.push('\n');
                 used = 0;
             } else if j > 0 {

@@ -48,7 +48,17 @@ fn a_run_is_summarised_and_exported() {
         keys.sort();
         keys
     };
-    assert_eq!(keys(&json), ["parameters", "run"]);
+    assert_eq!(
+        keys(&json),
+        [
+            "parameters",
+            "remarks",
+            "run",
+            "trust",
+            "verdict",
+            "warnings"
+        ]
+    );
     assert_eq!(
         keys(&json["parameters"][0]),
         [

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 const OUTERMOST: f64 = 3.0;
 const APART: f64 = 0.25;
 const EDGES: usize = 25;
-const REGIONS: usize = EDGES + 1;
+pub(super) const REGIONS: usize = EDGES + 1;
 /// Failures, which are rarer, are counted between these.
 const COARSE: [f64; 9] = [-3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0];
 /// Proposals before anything is said about them, and arrivals by other moves.
@@ -61,6 +61,8 @@ pub struct Ailment {
     pub kind: AilmentKind,
     /// The share of draws in the region.
     pub share: f64,
+    /// The share of draws below it.
+    pub below: f64,
 }
 
 /// What can be wrong with frames in a region.
@@ -126,10 +128,7 @@ impl FrameHealth {
     }
 
     fn region(&self, k: usize, value: f64) -> usize {
-        let w = (value - self.centre[k]) / self.sds[k];
-        // A cast goes to the nearest number that there is.
-        let below = ((w + OUTERMOST) / APART + 1.0).floor() as usize;
-        k * REGIONS + below.min(EDGES)
+        k * REGIONS + region_of((value - self.centre[k]) / self.sds[k])
     }
 
     /// Everything counted, to be added up over chains.
@@ -211,51 +210,76 @@ impl FrameHealth {
                 };
                 // The side further from the middle is the one that frames do not reach.
                 let (outer, range) = if position(b) >= 0.0 {
-                    (&regions[b + 1..], (at(position(b)), f64::INFINITY))
+                    (b + 1..REGIONS, (at(position(b)), f64::INFINITY))
                 } else {
-                    (&regions[..=b], (f64::NEG_INFINITY, at(position(b))))
+                    (0..b + 1, (f64::NEG_INFINITY, at(position(b))))
                 };
+                let counted = |these: &[Region]| these.iter().map(|r| r.draws).sum::<f64>() / draws;
                 found.push(Ailment {
                     variable: k,
                     range,
                     kind: AilmentKind::Shut,
-                    share: outer.iter().map(|r| r.draws).sum::<f64>() / draws,
+                    below: counted(&regions[..outer.start]),
+                    share: counted(&regions[outer]),
                 });
             }
-            for b in 0..=COARSE.len() {
-                let low = if b == 0 {
-                    f64::NEG_INFINITY
-                } else {
-                    COARSE[b - 1]
-                };
-                let high = COARSE.get(b).copied().unwrap_or(f64::INFINITY);
-                let inside = |r: &usize| {
-                    let below = if *r == 0 {
-                        f64::NEG_INFINITY
-                    } else {
-                        position(r - 1)
-                    };
-                    below >= low && below < high
-                };
-                let sum = |f: fn(&Region) -> f64| {
-                    let all = (0..REGIONS).filter(inside).map(|r| f(&regions[r]));
-                    all.sum::<f64>()
-                };
-                let framed = sum(|r| r.framed);
-                let (visits, failing) = (sum(|r| r.draws), sum(|r| r.failures) / framed);
-                // Where the target has no mass a search may well fail, and nothing is lost.
-                if visits >= ENOUGH_OTHERS && framed >= ENOUGH && failing > FAILING {
-                    found.push(Ailment {
-                        variable: k,
-                        range: (at(low), at(high)),
-                        kind: AilmentKind::Failing(failing),
-                        share: visits / draws,
-                    });
-                }
-            }
+            self.failing(k, &mut found);
         }
         found
     }
+
+    /// Regions of a variable in which searches fail; those side by side are one.
+    fn failing(&self, k: usize, found: &mut Vec<Ailment>) {
+        let regions = &self.regions[k * REGIONS..(k + 1) * REGIONS];
+        let all = regions.iter().map(|r| r.draws).sum::<f64>().max(1.0);
+        let at = |w: f64| self.centre[k] + self.sds[k] * w;
+        let mut below = 0.0;
+        // Where the one begins that is not at its end, draws below and in it, points proposed there, and those that failed.
+        let mut open: Option<(f64, [f64; 4])> = None;
+        for b in 0..=COARSE.len() + 1 {
+            let edge = |b: Option<usize>| b.and_then(|b| COARSE.get(b)).copied();
+            let low = edge(b.checked_sub(1)).unwrap_or(if b == 0 {
+                f64::NEG_INFINITY
+            } else {
+                f64::INFINITY
+            });
+            let high = edge(Some(b)).unwrap_or(f64::INFINITY);
+            let inside = |r: &usize| {
+                let from = r.checked_sub(1).map_or(f64::NEG_INFINITY, position);
+                from >= low && from < high
+            };
+            let sum = |f: fn(&Region) -> f64| {
+                let here = (0..REGIONS).filter(inside).map(|r| f(&regions[r]));
+                here.sum::<f64>()
+            };
+            let [draws, framed, failures] =
+                [sum(|r| r.draws), sum(|r| r.framed), sum(|r| r.failures)];
+            // Where the target has no mass a search may well fail, and nothing is lost.
+            if draws >= ENOUGH_OTHERS && framed >= ENOUGH && failures > FAILING * framed {
+                let (_, sums) = open.get_or_insert((low, [below, 0.0, 0.0, 0.0]));
+                for (sum, more) in sums[1..].iter_mut().zip([draws, framed, failures]) {
+                    *sum += more;
+                }
+            } else if let Some((from, [below, draws, framed, failures])) = open.take() {
+                found.push(Ailment {
+                    variable: k,
+                    range: (at(from), at(low)),
+                    kind: AilmentKind::Failing(failures / framed),
+                    share: draws / all,
+                    below: below / all,
+                });
+            }
+            below += draws;
+        }
+    }
+}
+
+/// The region of a place given in standard deviations from the mean.
+#[inline]
+pub(super) fn region_of(w: f64) -> usize {
+    // A cast goes to the nearest number that there is.
+    let below = ((w + OUTERMOST) / APART + 1.0).floor() as usize;
+    below.min(EDGES)
 }
 
 /// Where an edge is, in standard deviations from the mean.
@@ -336,6 +360,28 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].range, (3.0, 5.0));
         assert_eq!(found[0].kind, AilmentKind::Failing(1.0));
+        assert_eq!((found[0].share, found[0].below), (1.0, 0.0));
+        // Side by side they are one, and what lies below is known.
+        for k in 0..40 {
+            let x = 1.0 + 2.0 * (2.02 + 0.024 * f64::from(k));
+            health.note(
+                &[x],
+                &[x],
+                &Info {
+                    frame_failures: u64::from(k % 2 == 0),
+                    ..step(true, -0.1)
+                },
+            );
+            health.note(&[-3.0], &[-3.0], &step(true, -0.1));
+        }
+        let found = health.ailments();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].range, (3.0, 7.0));
+        assert_eq!(found[0].kind, AilmentKind::Failing(0.75));
+        assert_eq!(
+            (found[0].share, found[0].below),
+            (80.0 / 120.0, 40.0 / 120.0)
+        );
         // Far out there is one region on either side.
         assert_eq!(health.region(0, -1e300), 0);
         assert_eq!(health.region(0, f64::INFINITY), EDGES);

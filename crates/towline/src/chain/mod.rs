@@ -2,9 +2,11 @@
 
 pub(crate) mod exchange;
 pub(crate) mod health;
+pub(crate) mod parts;
 
 pub use exchange::{Exchange, Solo};
 pub use health::{Ailment, AilmentKind, FrameHealth};
+pub use parts::{Coverage, Drift, MixRecord};
 
 use crate::error::Error;
 use crate::fast::nested::refine;
@@ -27,6 +29,7 @@ pub struct Chain<T: Target> {
     steps: u64,
     totals: Info,
     health: Option<FrameHealth>,
+    parts: Option<MixRecord>,
     recomputed: Option<[f64; 2]>,
 }
 
@@ -165,6 +168,7 @@ impl<T: Target> Chain<T> {
                 ..Info::default()
             },
             health: None,
+            parts: None,
             recomputed: None,
         })
     }
@@ -180,10 +184,19 @@ impl<T: Target> Chain<T> {
                 .step(&self.target, &mut self.state, &mut self.work, &mut self.rng)?;
         self.steps += 1;
         self.totals += info;
-        if let Some(health) = &mut self.health {
-            health.note(&self.work.x, &self.state.slow.x, &info);
-        }
+        self.watch(&info);
         Ok(info)
+    }
+
+    /// What is kept of a step for the reports on frames and kernels.
+    #[inline]
+    fn watch(&mut self, info: &Info) {
+        if let Some(health) = &mut self.health {
+            health.note(&self.work.x, &self.state.slow.x, info);
+        }
+        if let Some(parts) = &mut self.parts {
+            parts.note(&self.state.slow.x, info);
+        }
     }
 
     /// Takes one step, and returns the path of its drag too (the first one's, where a step has several): for pictures of the method.
@@ -198,9 +211,7 @@ impl<T: Target> Chain<T> {
             .step_seen(&self.target, state, work, &mut self.rng)?;
         self.steps += 1;
         self.totals += info;
-        if let Some(health) = &mut self.health {
-            health.note(&self.work.x, &self.state.slow.x, &info);
-        }
+        self.watch(&info);
         Ok((info, seen))
     }
 
@@ -238,6 +249,19 @@ impl<T: Target> Chain<T> {
     /// What was seen of the frames' health, if it was watched.
     pub fn health(&self) -> Option<&FrameHealth> {
         self.health.as_ref()
+    }
+
+    /// Records from now on what each kernel of a mix does; see [`MixRecord::drifts`].
+    #[must_use]
+    pub fn comparing(mut self, mut parts: MixRecord) -> Self {
+        parts.begin(&self.state.slow.x);
+        self.parts = Some(parts);
+        self
+    }
+
+    /// What each kernel of a mix did, if it was recorded.
+    pub fn parts(&self) -> Option<&MixRecord> {
+        self.parts.as_ref()
     }
 
     /// The slow variables.

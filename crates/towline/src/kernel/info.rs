@@ -27,6 +27,9 @@ pub struct Info {
     pub frame_failures: u64,
     /// The logarithm of the last outer acceptance ratio; −∞ where the proposal had no mass.
     pub log_ratio: f64,
+    /// Which kernel of a mix made the step, from 1; 0 where there was none to choose from, and in sums.
+    #[serde(skip)]
+    pub part: u32,
 }
 
 impl Info {

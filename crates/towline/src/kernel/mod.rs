@@ -63,13 +63,17 @@ impl Kernel {
             Self::Cycle(kernels) => {
                 let mut info = Info::default();
                 for kernel in kernels {
-                    info += kernel.step(target, state, work, rng)?;
+                    let taken = kernel.step(target, state, work, rng)?;
+                    info += taken;
+                    info.part = info.part.max(taken.part);
                 }
                 Ok(info)
             }
             Self::Mix(parts) => {
                 let k = rng.pick(parts.iter().map(|part| part.0));
-                parts[k].1.step(target, state, work, rng)
+                let mut info = parts[k].1.step(target, state, work, rng)?;
+                info.part = k as u32 + 1;
+                Ok(info)
             }
         }
     }

@@ -89,13 +89,16 @@ impl Kernel {
                 for kernel in kernels {
                     let (spent, shown) = kernel.step_seen(target, state, work, rng)?;
                     info += spent;
+                    info.part = info.part.max(spent.part);
                     seen = seen.or(shown);
                 }
                 Ok((info, seen))
             }
             Self::Mix(parts) => {
                 let k = rng.pick(parts.iter().map(|part| part.0));
-                parts[k].1.step_seen(target, state, work, rng)
+                let (mut info, seen) = parts[k].1.step_seen(target, state, work, rng)?;
+                info.part = k as u32 + 1;
+                Ok((info, seen))
             }
             other => Ok((other.step(target, state, work, rng)?, None)),
         }

@@ -1,17 +1,20 @@
 //! What a run directory says in numbers: every parameter's summary, what the run cost, and what to worry about.
 
 mod estimated;
+mod place;
 mod trust;
 
 use crate::diagnose::{MIN_DRAWS, Summary};
 use crate::error::Error;
 use crate::kernel::info::Info;
 use crate::store::RunDir;
+use crate::warmup::UNSETTLED;
 use crate::warmup::tuning::FrameKind;
 use estimated::Estimated;
 pub use estimated::ParameterEstimate;
 use serde::Serialize;
 use trust::Trust;
+pub use trust::{Disagreement, KernelFigures, TrustFigures};
 
 /// The summary of a run, finished or not: what `towline summary --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -20,11 +23,13 @@ pub struct RunSummary {
     pub parameters: Vec<ParameterSummary>,
     /// What it cost.
     pub run: RunCost,
+    /// What was checked beside the chains' agreement.
+    pub trust: TrustFigures,
+    /// Whether the draws may be used, in words.
+    pub verdict: String,
     /// What a reader should worry about, each with what to do.
-    #[serde(skip)]
     pub warnings: Vec<String>,
     /// What a reader may want to know, and need not worry about.
-    #[serde(skip)]
     pub remarks: Vec<String>,
 }
 
@@ -138,25 +143,18 @@ impl RunSummary {
         warnings.extend(trust.warnings);
         let mut remarks = trust.remarks;
         remarks.extend(estimated.remarks(cost.draws));
+        if !warnings.is_empty() {
+            // What warm-up did not learn may be why.
+            warnings.extend(remarks.extract_if(.., |remark| remark == UNSETTLED));
+        }
         Ok(Self {
             parameters,
+            verdict: verdict(warnings.len(), cost.draws),
             run: cost,
+            trust: trust.figures,
             warnings,
             remarks,
         })
-    }
-
-    /// Whether the draws may be used, in words.
-    pub fn verdict(&self) -> String {
-        match self.warnings.len() {
-            0 if self.run.draws == 0 => {
-                "Nothing that was checked speaks against using these estimates.".into()
-            }
-            0 => "The chains agree, and nothing that was checked speaks against using these draws."
-                .into(),
-            1 => "Read the warning before you use these draws.".into(),
-            count => format!("Read the {count} warnings before you use these draws."),
-        }
     }
 
     /// The least effective sample size of a bulk; NaN where none has an answer.
@@ -233,6 +231,17 @@ impl RunCost {
             warmup_fast_evals: warmup.fast_evaluations,
             warmup_seconds: most(&|k| known[k].warmup_seconds),
         })
+    }
+}
+
+/// Whether draws with so many warnings may be used.
+fn verdict(warnings: usize, draws: usize) -> String {
+    match warnings {
+        0 if draws == 0 => "Nothing that was checked speaks against using these estimates.".into(),
+        0 => "The chains agree, and nothing that was checked speaks against using these draws."
+            .into(),
+        1 => "Read the warning before you use these draws.".into(),
+        count => format!("Read the {count} warnings before you use these draws."),
     }
 }
 

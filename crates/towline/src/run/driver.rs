@@ -319,6 +319,7 @@ fn first_checkpoint(
         reached: false,
         wall_seconds: Some(seconds.wall),
         cpu_seconds: seconds.cpu,
+        parts: Some(tuning.mix_record()),
     };
     stages.save_tuning(&tuning)?;
     checkpoint.write(&job.folder)?;

@@ -99,6 +99,9 @@ pub(super) fn run<M: Model + ?Sized, const CLOSE: bool>(
     if let Some(health) = &checkpoint.health {
         chain = chain.watching(health.clone());
     }
+    if let Some(parts) = &checkpoint.parts {
+        chain = chain.comparing(parts.clone());
+    }
     let mut recorder = Recorder::open(job, watch, k, checkpoint, position, clock)?;
     let mut reporter = Reporter::new(model, job);
     recorder.show(Phase::Sampling, true);
@@ -379,6 +382,7 @@ impl<'a> Recorder<'a> {
         checkpoint.latent_checksum = self.latents.as_ref().map_or(0, Rows::checksum);
         checkpoint.snapshot.clone_from(&self.position);
         checkpoint.health = chain.health().cloned();
+        checkpoint.parts = chain.parts().cloned();
         checkpoint.failures = self.watch.failed();
         checkpoint.seconds =
             self.seconds_before + (self.begun.elapsed().saturating_sub(self.rested)).as_secs_f64();

@@ -6,6 +6,7 @@ use super::moments::Moments;
 use super::{file, framed};
 use crate::chain::Position;
 use crate::chain::health::FrameHealth;
+use crate::chain::parts::MixRecord;
 use crate::error::Error;
 use crate::kernel::info::Info;
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,8 @@ pub struct Checkpoint {
     pub wall_seconds: Option<f64>,
     /// Seconds of the processor that the chain's thread used, warm-up included, where the system tells.
     pub cpu_seconds: Option<f64>,
+    /// What each kernel of the mix did; nothing in checkpoints that were written before it was recorded.
+    pub parts: Option<MixRecord>,
 }
 
 impl Checkpoint {

@@ -73,7 +73,10 @@ pub(crate) fn unwrap<T: DeserializeOwned>(
     if number(sum) != checksum(content) {
         return Err(damaged("its checksum does not match its content"));
     }
-    postcard::from_bytes(content)
+    // What was added at the end of a content since it was written is an option there, and none: postcard's zero. Where
+    // nothing is missing, what follows is not read.
+    let content = [content, &[0]].concat();
+    postcard::from_bytes(&content)
         .map_err(|error| damaged(&format!("its content cannot be read ({error})")))
 }
 

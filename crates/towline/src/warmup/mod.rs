@@ -303,6 +303,9 @@ impl Warmup {
                 let mut common = common::Common::new(rng_mut, exchange)?;
                 let explored = explore::explore(&mut walker, tuned, most, &mut common, exchange)?;
                 if let Some(explored) = explored {
+                    if !explored.settled {
+                        tuned.remarks.push(UNSETTLED.into());
+                    }
                     walker.restart(&tuned.rule(tuned.main.frame), &explored.start, rng_mut)?;
                 }
                 walker.health = tuned.frame_health();
@@ -399,6 +402,11 @@ fn modes_of(visits: &[crate::kernel::state::Sighting]) -> Vec<Mode> {
 /// What is said where every chain was given the same start.
 const ONE_START: &str = "All chains were given the same start. Warm-up looked around from there and set them apart, but a mode \
     behind a wide gap may not have been seen: where that is possible, give starts that are spread (the prior's draws, say).";
+
+/// What is said where exploring ended before fresh visits were predicted: a reason to worry where anything else is one.
+pub(crate) const UNSETTLED: &str = "Warm-up had not settled when its evaluations were spent: what it had learned of the slow \
+    parameters did not yet predict new places well. Draws are right in the long run, but may need more of them; warm up longer for \
+    fewer.";
 
 /// A place (x, y).
 type Place = (Vec<f64>, Vec<f64>);

@@ -1,6 +1,7 @@
 //! What warm-up learned, as plain data: it can be saved, read, and given to another run.
 
 use crate::chain::health::FrameHealth;
+use crate::chain::parts::MixRecord;
 use crate::error::Error;
 use crate::fast::moves::{CrankNicolson, FastMove};
 use crate::frame::anchors::Anchors;
@@ -77,6 +78,17 @@ pub enum FrameKind {
     Own,
 }
 
+/// One of the kernels that a tuning mixes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The main drag with the learned proposal.
+    Learned,
+    /// The main drag with a random walk.
+    Walk,
+    /// The drag that is always mixed in.
+    Safe,
+}
+
 /// One of the settings that warm-up tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
@@ -109,15 +121,18 @@ impl Tuning {
     pub fn kernel(&self) -> Result<Kernel, Error> {
         let mut parts = Vec::new();
         let walk = SlowProposal::RandomWalk(self.slow.scaled(self.scale));
-        if !self.centre.is_empty() {
-            if let (Some(surrogate), true) = (&self.surrogate, self.shares[0] > 0.0) {
-                parts.push((self.shares[0], self.learned_drag(surrogate)?));
-            }
-            if self.shares[1] > 0.0 {
-                parts.push((self.shares[1], self.drag(&self.main, walk.clone())?.into()));
-            }
-            if self.shares[2] > 0.0 {
-                parts.push((self.shares[2], self.drag(&self.safe, walk)?.into()));
+        for part in self.parts() {
+            match (part, &self.surrogate) {
+                (Part::Learned, Some(surrogate)) => {
+                    parts.push((self.shares[0], self.learned_drag(surrogate)?));
+                }
+                (Part::Learned, None) => {}
+                (Part::Walk, _) => {
+                    parts.push((self.shares[1], self.drag(&self.main, walk.clone())?.into()));
+                }
+                (Part::Safe, _) => {
+                    parts.push((self.shares[2], self.drag(&self.safe, walk.clone())?.into()));
+                }
             }
         }
         let mut cycle = Vec::new();
@@ -138,10 +153,36 @@ impl Tuning {
     /// A watch over the frames of a chain with this tuning, for
     /// [`Chain::watching`](crate::Chain::watching).
     pub fn frame_health(&self) -> FrameHealth {
+        FrameHealth::new(&self.centre, &self.sds())
+    }
+
+    /// A record of what each kernel of the mix does in a chain with this tuning, for
+    /// [`Chain::comparing`](crate::Chain::comparing).
+    pub fn mix_record(&self) -> MixRecord {
+        let parts = self.parts();
+        let learned = parts.first() == Some(&Part::Learned);
+        MixRecord::new(&self.centre, &self.sds(), parts.len(), learned)
+    }
+
+    /// The standard deviations of x.
+    fn sds(&self) -> Vec<f64> {
         let covariance = self.slow.covariance();
         let p = self.centre.len();
-        let sds: Vec<f64> = (0..p).map(|k| covariance[k * p + k].sqrt()).collect();
-        FrameHealth::new(&self.centre, &sds)
+        (0..p).map(|k| covariance[k * p + k].sqrt()).collect()
+    }
+
+    /// The kernels that are mixed, in their order there.
+    pub(crate) fn parts(&self) -> Vec<Part> {
+        let shares = [Part::Learned, Part::Walk, Part::Safe].into_iter();
+        shares
+            .zip(self.shares)
+            .filter(|(part, share)| match part {
+                Part::Learned => *share > 0.0 && self.surrogate.is_some(),
+                _ => *share > 0.0,
+            })
+            .filter(|_| !self.centre.is_empty())
+            .map(|(part, _)| part)
+            .collect()
     }
 
     /// The main drag with a learned proposal.
