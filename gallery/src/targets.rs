@@ -7,6 +7,7 @@ mod others;
 mod report;
 mod sizes;
 mod slow_shapes;
+mod strangers;
 
 use crate::known::Known;
 use towline::Rng;
@@ -20,6 +21,7 @@ pub fn all() -> Vec<Known> {
     all.extend(fast_shapes::all());
     all.extend(sizes::all());
     all.extend(others::all());
+    all.extend(strangers::all());
     all
 }
 

@@ -8,6 +8,7 @@ use super::limits::{
 };
 use super::polynomial::{NormalEquations, Polynomial, count};
 use super::process::{Hyper, Process};
+use super::radial::{self, Radial};
 use super::shape::{Correction, Guard, Shape};
 use super::visits::{Sample, Samples};
 use super::wander::{Trial, hot_draws};
@@ -49,6 +50,9 @@ pub(super) fn choose(samples: &Samples, thorough: bool) -> Option<Choice> {
     let mean = mean.as_ref().map(|(whole, folds)| (whole, &folds[..]));
     let mut tried: Vec<Tried> = cheap.into_iter().map(try_out).collect();
     // Where one of these is within the tolerance of any other, no process would be taken: they cost most of the time.
+    if least(&tried) > units {
+        tried.extend(radials(samples, &guard).into_iter().map(try_out));
+    }
     if least(&tried) > units {
         let processes = mean.map(|mean| processes(samples, mean));
         tried.extend(processes.into_iter().flatten().map(try_out));
@@ -151,6 +155,7 @@ fn try_out(
     let shape = Shape {
         correction: whole,
         guard,
+        faces: samples.faces.clone(),
     };
     let draws = Trial::new(&shape, start, looks, None).draws;
     Tried {
@@ -178,6 +183,21 @@ fn polynomials(samples: &Samples, guard: &Guard) -> Vec<Candidate> {
         list.extend(polynomial(samples, guard, degree));
     }
     list
+}
+
+/// Polynomials with a function of the distance from the centre beside them: hollow and heavy-tailed shapes that are about round.
+fn radials(samples: &Samples, guard: &Guard) -> Vec<Candidate> {
+    if samples.dim < 2 {
+        return Vec::new();
+    }
+    let knots = radial::knots(samples);
+    let each = DEGREES.into_iter().filter(|degree| {
+        let size = count(samples.dim, *degree) + knots.len() + 1;
+        let enough = POINTS_PER_COEFFICIENT * size as f64 <= samples.list.len() as f64;
+        size <= MOST_COEFFICIENTS && enough
+    });
+    each.filter_map(|degree| fitted(samples, guard, degree, &knots))
+        .collect()
 }
 
 /// Gaussian processes over what another candidate leaves.
@@ -213,23 +233,29 @@ fn constant(samples: &Samples) -> Candidate {
 
 /// The polynomial of one degree with the ridge that predicts best.
 fn polynomial(samples: &Samples, guard: &Guard, degree: usize) -> Option<Candidate> {
-    let equations = NormalEquations::new(samples, degree);
+    fitted(samples, guard, degree, &[])
+}
+
+/// The same, with a function of the distance where it has knots.
+fn fitted(samples: &Samples, guard: &Guard, degree: usize, knots: &[f64]) -> Option<Candidate> {
+    let equations = NormalEquations::new(samples, degree, knots);
     // A quadratic is not penalised: one ridge is as good as another.
-    let ridges = if degree < 3 { &RIDGES[..1] } else { &RIDGES };
+    let plain = degree < 3 && knots.is_empty();
+    let ridges = if plain { &RIDGES[..1] } else { &RIDGES };
+    let correction = |(polynomial, heights): (Polynomial, Vec<f64>)| match knots.is_empty() {
+        true => Correction::Polynomial(polynomial),
+        false => Correction::Radial(Radial::new(polynomial, knots, heights)),
+    };
     ridges
         .iter()
         .filter_map(|&ridge| {
             let whole = equations.solve(None, ridge)?;
             let folds = (0..FOLDS)
-                .map(|fold| {
-                    equations
-                        .solve(Some(fold), ridge)
-                        .map(Correction::Polynomial)
-                })
+                .map(|fold| equations.solve(Some(fold), ridge).map(correction))
                 .collect::<Option<Vec<_>>>()?;
             let candidate = Candidate {
                 kind: Kind::Polynomial { degree },
-                whole: Correction::Polynomial(whole),
+                whole: correction(whole),
                 folds,
             };
             Some((cv_error(&candidate, samples, guard), candidate))
@@ -246,7 +272,7 @@ fn process(
 ) -> Option<Candidate> {
     let base = |correction: &Correction| match correction {
         Correction::Polynomial(polynomial) => Some(polynomial.clone()),
-        Correction::Process(_) => None,
+        Correction::Process(_) | Correction::Radial(_) => None,
     };
     let whole = base(whole)?;
     let hyper = Hyper::choose(samples, &whole, warped)?;
@@ -290,7 +316,12 @@ fn cv_error(candidate: &Candidate, samples: &Samples, guard: &Guard) -> f64 {
 fn spread(folds: Vec<Correction>, guard: Guard, draws: &[Vec<f64>]) -> f64 {
     let shapes: Vec<Shape> = folds
         .into_iter()
-        .map(|correction| Shape { correction, guard })
+        .map(|correction| Shape {
+            correction,
+            guard,
+            // All folds have the same.
+            faces: Vec::new(),
+        })
         .collect();
     let count = FOLDS as f64;
     let sum: f64 = draws

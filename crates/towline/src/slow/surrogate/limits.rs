@@ -170,6 +170,43 @@ pub const BEND_REACH: f64 = 4.0;
 /// Scales change by at most the exponential of this, either way.
 pub const BEND_LOG_SCALE: f64 = 9.0;
 
+/// Knots of the map of one variable, and of the only one.
+pub const WARP_KNOTS: usize = 9;
+pub const WARP_KNOTS_OF_ONE: usize = 24;
+
+/// Rounds of the fit of maps.
+pub const WARP_ROUNDS: usize = 60;
+
+/// What a kink of ln g′ by one unit at a knot costs beside the squared error of one log unit at every point: maps are smooth where points do not
+/// say otherwise.
+pub const WARP_SMOOTH: f64 = 3e-4;
+
+/// Derivatives of maps are within the exponential of this of one over the standard deviation, either way.
+pub const WARP_LOG_SCALE: f64 = 5.0;
+
+/// A wall is where so many points without mass lie together beyond all those with mass.
+pub const FACE_COMPANY: usize = 3;
+
+/// Points from which a face is looked for, and rounds in which it is.
+pub const FACE_TRIES: usize = 24;
+pub const FACE_ROUNDS: usize = 400;
+
+/// A face is good enough where its gap is the widest to these shares of itself: of those that are tried, and of the one that is taken.
+pub const FACE_EXACT: [f64; 2] = [0.1, 0.01];
+
+/// Walls are looked for among up to so many slow variables, and points without mass are those so many log units below the bulk.
+pub const FACE_MOST_SLOW: usize = 8;
+pub const FACE_FALL: f64 = 100.0;
+
+/// Beyond a wall the surrogate is so many log units lower: a chain that is there all the same (a wall put a little too near) may leave.
+pub const FACE_DEPTH: f64 = 5.0;
+
+/// The same before it is heated, so that visits hardly go there.
+pub const FACE_DEPTH_HEATED: f64 = 12.0;
+
+/// Where the distance from the centre has a function of its own, its knots lie at these quantiles of the distances seen, and at zero.
+pub const RADIAL_QUANTILES: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
+
 /// Beyond the radius a tail that was seen to fall as a power of the distance is followed with that power, times this (a little too heavy does no
 /// harm), and with no less than this above the number of variables: it must have an end.
 pub const POWER_SHARE: f64 = 0.95;

@@ -4,21 +4,25 @@
 //! is fitted to them once; from then on x* is proposed by a chain on that function, which costs
 //! no slow evaluation, and the acceptance of the drag corrects what the function gets wrong.
 //!
-//! Read in this order: `limits` (all constants), `visits` (points made ready), `polynomial`, `process` (what
-//! may be fitted), `shape` (its tails and guards), `wander` and `jump` (the chain), `choose`, `bend` (coordinates in which it is all done).
+//! Read in this order: `limits` (all constants), `visits` (points made ready), `polynomial`, `radial`, `process` (what
+//! may be fitted), `shape` (its tails and guards), `faces` (its walls), `wander` and `jump` (the chain), `choose`, `bend` and `warp`
+//! (coordinates in which it is all done).
 
 mod bend;
 mod choose;
+mod faces;
 mod free;
 mod jump;
 mod limits;
 mod polynomial;
 mod process;
+mod radial;
 mod shape;
 #[cfg(test)]
 mod tests;
 mod visits;
 mod wander;
+mod warp;
 
 pub(crate) use visits::Extent;
 pub use visits::Visit;
@@ -36,6 +40,7 @@ use serde::{Deserialize, Serialize};
 use shape::Shape;
 use visits::Samples;
 use wander::Wander;
+use warp::Warp;
 
 /// A frozen approximation π̃ of the marginal density of the slow variables.
 ///
@@ -63,6 +68,9 @@ pub struct Surrogate {
     /// Bent coordinates u of x, where straight ones do not do.
     #[serde(default)]
     bend: Option<Bend>,
+    /// Maps of single variables, before anything is bent.
+    #[serde(default)]
+    warp: Option<Warp>,
     /// The mean and the root of the covariance of u (of x where nothing is bent): what it is whitened with.
     centre: Vec<f64>,
     factor: Factor,
@@ -147,8 +155,13 @@ impl Surrogate {
         if extent.heat <= 1.0 || straight.quality.error() <= BENT_ABOVE {
             return Some(straight);
         }
-        let bent = straight.bent(visits, extent);
-        Some(bent.unwrap_or(straight))
+        let bent = straight.bent(visits, extent).map(|(bent, _)| bent);
+        let best = bent.as_ref().unwrap_or(&straight).quality.error();
+        let warped = match best > BENT_ABOVE {
+            true => straight.warped(visits, extent, best),
+            false => None,
+        };
+        Some(warped.or(bent).unwrap_or(straight))
     }
 
     /// Whitened until its own draws are white, and those draws.
@@ -171,11 +184,10 @@ impl Surrogate {
         Some((fitted, draws))
     }
 
-    /// The same in bent coordinates, where that is better.
-    fn bent(&self, visits: &[Visit], extent: Extent) -> Option<Self> {
-        let p = self.dim();
+    /// The points that coordinates are fitted to.
+    fn seen(&self, visits: &[Visit], extent: Extent) -> Option<Vec<Seen>> {
         let samples = Samples::new(visits, &self.centre, &self.factor, extent)?;
-        let seen: Vec<Seen> = samples
+        let seen = samples
             .list
             .iter()
             .map(|sample| Seen {
@@ -185,7 +197,39 @@ impl Surrogate {
                 inner: sample.inner,
             })
             .collect();
-        let bend = Bend::fit(&seen, extent.heat)?;
+        Some(seen)
+    }
+
+    /// The same in warped coordinates, and bent ones of those where that is better, where its error is well below this; for one that is
+    /// neither.
+    fn warped(&self, visits: &[Visit], extent: Extent, error: f64) -> Option<Self> {
+        let p = self.dim();
+        let warp = Warp::fit(&self.seen(visits, extent)?, extent.heat)?;
+        let there: Vec<Visit> = visits
+            .iter()
+            .filter(|visit| visit.x.len() == p)
+            .map(|visit| warp.visit(visit))
+            .collect();
+        let unit = Factor::diagonal(&vec![1.0; p], "warped coordinates").ok()?;
+        let mut fitted = Self::fit_straight(&there, &vec![0.0; p], &unit, extent)?;
+        if fitted.0.quality.error() > BENT_ABOVE
+            && let Some(bent) = fitted.0.bent(&there, extent)
+        {
+            fitted = bent;
+        }
+        let (mut warped, draws) = fitted;
+        if warped.quality.error() > BENT_SHARE * error {
+            return None;
+        }
+        warped.warp = Some(warp);
+        warped.bulk = Some(warped.bulk_of(&draws)?);
+        Some(warped)
+    }
+
+    /// The same in bent coordinates, where that is better, and its own draws.
+    fn bent(&self, visits: &[Visit], extent: Extent) -> Option<(Self, Vec<Vec<f64>>)> {
+        let p = self.dim();
+        let bend = Bend::fit(&self.seen(visits, extent)?, extent.heat)?;
         let there: Vec<Visit> = visits
             .iter()
             .filter(|visit| visit.x.len() == p)
@@ -198,10 +242,10 @@ impl Surrogate {
         }
         bent.bend = Some(bend);
         bent.bulk = Some(bent.bulk_of(&draws)?);
-        Some(bent)
+        Some((bent, draws))
     }
 
-    /// The mean of its own draws over x and the root of their covariance, without those beyond the radius.
+    /// The mean of its own draws over x and the root of their covariance, without those beyond the radius or what maps were fitted to.
     fn bulk_of(&self, draws: &[Vec<f64>]) -> Option<(Vec<f64>, Factor)> {
         let (p, radius) = (self.dim(), self.shape.guard.radius);
         let near = |w: &&Vec<f64>| w.iter().map(|v| v * v).sum::<f64>() <= radius * radius;
@@ -209,6 +253,7 @@ impl Surrogate {
             .iter()
             .filter(near)
             .map(|w| self.unwhiten(w))
+            .filter(|x| self.warp.as_ref().is_none_or(|warp| warp.covers(x)))
             .collect();
         let count = all.len() as f64;
         let mean = |of: &dyn Fn(&[f64]) -> f64| all.iter().map(|x| of(x)).sum::<f64>() / count;
@@ -231,6 +276,7 @@ impl Surrogate {
         let choice = choose::choose(&samples, extent.thorough)?;
         let fitted = Self {
             bend: None,
+            warp: None,
             bulk: None,
             centre: centre.to_vec(),
             factor: factor.clone(),
@@ -328,9 +374,9 @@ impl Surrogate {
         chain.run(self.moves, rng);
         self.write(&chain.w, new);
         let mut after = chain.log_density;
-        if let Some(bend) = &self.bend {
+        if self.is_curved() {
             // Densities over x, not over u.
-            after += bend.apply(new, &mut chain.w) - log_det;
+            after += self.coordinates(new, &mut chain.w) - log_det;
         }
         before - after
     }
@@ -383,6 +429,31 @@ impl Surrogate {
             let u = x.to_vec();
             bend.invert(&u, x);
         }
+        if let Some(warp) = &self.warp {
+            warp.invert(x);
+        }
+    }
+
+    /// Whether its coordinates are not those of x.
+    fn is_curved(&self) -> bool {
+        self.bend.is_some() || self.warp.is_some()
+    }
+
+    /// Writes u at x, and returns ln |det du/dx|.
+    fn coordinates(&self, x: &[f64], u: &mut [f64]) -> f64 {
+        match (&self.warp, &self.bend) {
+            (None, None) => {
+                u.copy_from_slice(x);
+                0.0
+            }
+            (Some(warp), None) => warp.apply(x, u),
+            (None, Some(bend)) => bend.apply(x, u),
+            (Some(warp), Some(bend)) => {
+                let mut warped = SmallBuffer::new(x.len());
+                let warped = warped.as_mut();
+                warp.apply(x, warped) + bend.apply(warped, u)
+            }
+        }
     }
 
     /// The mean of x, about.
@@ -392,13 +463,7 @@ impl Surrogate {
 
     /// Writes the whitened point at x, and returns ln |det du/dx|: nothing where nothing is bent.
     fn whiten(&self, x: &[f64], w: &mut [f64]) -> f64 {
-        let log_det = match &self.bend {
-            Some(bend) => bend.apply(x, w),
-            None => {
-                w.copy_from_slice(x);
-                0.0
-            }
-        };
+        let log_det = self.coordinates(x, w);
         for (w, centre) in w.iter_mut().zip(&self.centre) {
             *w -= centre;
         }
@@ -418,8 +483,10 @@ impl Surrogate {
             }
         }
         let jumps = self.jumps.as_ref().is_none_or(|jumps| jumps.fits(dim));
-        let bend = self.bend.as_ref().is_none_or(|bend| bend.fits(dim));
-        if !self.shape.fits(dim) || !jumps || !bend || !self.centre.iter().all(|v| v.is_finite()) {
+        let curved = self.bend.as_ref().is_none_or(|bend| bend.fits(dim))
+            && self.warp.as_ref().is_none_or(|warp| warp.fits(dim));
+        if !self.shape.fits(dim) || !jumps || !curved || !self.centre.iter().all(|v| v.is_finite())
+        {
             return Err(Error::Setting {
                 what: "a number of the surrogate",
                 value: f64::NAN,

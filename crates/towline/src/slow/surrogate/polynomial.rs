@@ -1,6 +1,7 @@
 //! Polynomials in several variables: evaluated by nested products, fitted by weighted least squares.
 
 use super::limits::{FOLDS, TINY_RIDGE};
+use super::radial;
 use super::visits::Samples;
 use crate::linalg::Factor;
 use serde::{Deserialize, Serialize};
@@ -172,6 +173,7 @@ fn roughness(dim: usize, degree: usize) -> Vec<f64> {
 /// The normal equations of one degree, kept apart for each fold, so that a fit without a fold is a subtraction.
 pub(super) struct NormalEquations {
     degree: usize,
+    monomials: usize,
     roughness: Vec<f64>,
     /// Whole matrices, of which only the lower triangle is used, row by row.
     grams: Vec<Vec<f64>>,
@@ -179,13 +181,17 @@ pub(super) struct NormalEquations {
 }
 
 impl NormalEquations {
-    pub fn new(samples: &Samples, degree: usize) -> Self {
-        let size = count(samples.dim, degree);
+    /// With functions of the distance beside the monomials, where these have knots.
+    pub fn new(samples: &Samples, degree: usize, knots: &[f64]) -> Self {
+        let mut roughness = roughness(samples.dim, degree);
+        roughness.resize(roughness.len() + radial::count(knots), 1.0);
+        let size = roughness.len();
         let mut grams = vec![vec![0.0; size * size]; FOLDS];
         let mut rights = vec![vec![0.0; size]; FOLDS];
         for (index, sample) in samples.list.iter().enumerate() {
             let (gram, right) = (&mut grams[index % FOLDS], &mut rights[index % FOLDS]);
-            let row = monomials(&sample.w, degree);
+            let mut row = monomials(&sample.w, degree);
+            row.extend(radial::features(sample.distance, knots));
             for i in 0..size {
                 let scaled = sample.weight * row[i];
                 right[i] += scaled * sample.wanted;
@@ -196,14 +202,16 @@ impl NormalEquations {
         }
         Self {
             degree,
-            roughness: roughness(samples.dim, degree),
+            monomials: count(samples.dim, degree),
+            roughness,
             grams,
             rights,
         }
     }
 
-    /// The fit to all points but those of one fold; `None` where the points do not determine it.
-    pub fn solve(&self, without: Option<usize>, ridge: f64) -> Option<Polynomial> {
+    /// The fit to all points but those of one fold, and its multiples of the functions of the distance; `None` where the points do not
+    /// determine it.
+    pub fn solve(&self, without: Option<usize>, ridge: f64) -> Option<(Polynomial, Vec<f64>)> {
         let size = self.roughness.len();
         let (mut gram, mut right) = (vec![0.0; size * size], vec![0.0; size]);
         for fold in (0..FOLDS).filter(|&fold| Some(fold) != without) {
@@ -224,10 +232,13 @@ impl NormalEquations {
         let root = Factor::from_covariance(&gram, "normal equations").ok()?;
         root.solve(&mut right);
         root.solve_transposed(&mut right);
-        right.iter().all(|c| c.is_finite()).then_some(Polynomial {
+        let heights = right.split_off(self.monomials);
+        let polynomial = Polynomial {
             degree: self.degree,
             coefficients: right,
-        })
+        };
+        let mut all = polynomial.coefficients.iter().chain(&heights);
+        all.all(|c| c.is_finite()).then_some((polynomial, heights))
     }
 }
 

@@ -1,8 +1,10 @@
 //! The surrogate in whitened coordinates: a Gaussian with linear tails, and a guarded correction.
 
-use super::limits::{MARGIN, POWER_LEAST, POWER_SHARE, TAIL_RATE};
+use super::faces::Face;
+use super::limits::{FACE_DEPTH, FACE_DEPTH_HEATED, MARGIN, POWER_LEAST, POWER_SHARE, TAIL_RATE};
 use super::polynomial::Polynomial;
 use super::process::Process;
+use super::radial::Radial;
 use super::visits::Samples;
 use crate::linalg::SmallBuffer;
 use serde::{Deserialize, Serialize};
@@ -12,6 +14,7 @@ use serde::{Deserialize, Serialize};
 pub(super) enum Correction {
     Polynomial(Polynomial),
     Process(Process),
+    Radial(Radial),
 }
 
 impl Correction {
@@ -20,6 +23,7 @@ impl Correction {
         match self {
             Self::Polynomial(polynomial) => polynomial.value(w),
             Self::Process(process) => process.value(w),
+            Self::Radial(radial) => radial.value(w),
         }
     }
 
@@ -27,6 +31,7 @@ impl Correction {
         match self {
             Self::Polynomial(polynomial) => polynomial.fits(dim),
             Self::Process(process) => process.fits(dim),
+            Self::Radial(radial) => radial.fits(dim),
         }
     }
 }
@@ -98,6 +103,9 @@ impl Guard {
 pub(super) struct Shape {
     pub correction: Correction,
     pub guard: Guard,
+    /// Walls, beyond which it is lower.
+    #[serde(default)]
+    pub faces: Vec<Face>,
 }
 
 impl Shape {
@@ -106,13 +114,23 @@ impl Shape {
     /// Continuous; along every ray beyond R it falls, and rises relative to the Gaussian.
     #[inline]
     pub fn log_density(&self, w: &[f64]) -> f64 {
-        self.followed(w, self.guard.power)
+        self.followed(w, self.guard.power) - self.wall(w, FACE_DEPTH)
     }
 
     /// The same with exponential tails: those of a power, heated, might have no end.
     #[inline]
     pub fn with_an_end(&self, w: &[f64]) -> f64 {
-        self.followed(w, None)
+        self.followed(w, None) - self.wall(w, FACE_DEPTH_HEATED)
+    }
+
+    /// What is lost beyond a wall.
+    #[inline]
+    fn wall(&self, w: &[f64], depth: f64) -> f64 {
+        if self.faces.iter().any(|face| face.bars(w)) {
+            depth
+        } else {
+            0.0
+        }
     }
 
     #[inline]
@@ -166,6 +184,8 @@ impl Shape {
     }
 
     pub fn fits(&self, dim: usize) -> bool {
-        self.guard.fits() && self.correction.fits(dim)
+        self.guard.fits()
+            && self.correction.fits(dim)
+            && self.faces.iter().all(|face| face.fits(dim))
     }
 }

@@ -7,6 +7,7 @@ mod hostile;
 mod jumping;
 mod proposing;
 mod tails;
+mod warping;
 
 use super::{Surrogate, Visit};
 use crate::linalg::Factor;

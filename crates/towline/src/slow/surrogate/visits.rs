@@ -1,8 +1,9 @@
 //! Visited points made ready for fitting: clean, whitened, weighted towards the bulk.
 
+use super::faces::{self, Face};
 use super::limits::{
-    BARRED_DEPTH, BULK_SHARE, COMPANY_SHARE, FIT_REACH, HOPELESS, RADIUS_SHARE, TAIL_FROM,
-    WEIGHT_RATE,
+    BARRED_DEPTH, BULK_SHARE, COMPANY_SHARE, FACE_FALL, FACE_MOST_SLOW, FIT_REACH, HOPELESS,
+    RADIUS_SHARE, TAIL_FROM, WEIGHT_RATE,
 };
 use crate::linalg::Factor;
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,8 @@ pub(super) struct Samples {
     pub top: f64,
     /// Points without mass, or hopelessly far down, as if they lay just below the bulk: a fit must not claim mass there.
     pub barred: Vec<Sample>,
+    /// Walls, beyond which such points are not among those above.
+    pub faces: Vec<Face>,
     /// Points beyond the radius, whitened, with their log densities: what tails look like.
     pub tails: Vec<(Vec<f64>, f64)>,
     /// How far below the mode the (heated) bulk reaches.
@@ -124,10 +127,26 @@ impl Samples {
             .collect();
         list.retain(|sample| sample.distance <= FIT_REACH.max(reach) / reach * radius);
         barred.retain(|sample| sample.distance <= FIT_REACH.max(reach) / reach * radius);
+        let faces = if dim <= FACE_MOST_SLOW {
+            let with: Vec<&[f64]> = list.iter().map(|sample| &sample.w[..]).collect();
+            let massless = visits.iter().filter(|visit| {
+                visit.x.len() == dim && visit.log_marginal < top - depth - FACE_FALL
+            });
+            let without: Vec<Vec<f64>> = massless
+                .map(|visit| sample(&visit.x, 0.0).w)
+                .filter(|w| w.iter().all(|v| v.is_finite()))
+                .collect();
+            let without: Vec<&[f64]> = without.iter().map(Vec::as_slice).collect();
+            faces::find(&with, &without)
+        } else {
+            Vec::new()
+        };
+        barred.retain(|sample| !faces.iter().any(|face| face.bars(&sample.w)));
         (radius > 0.0).then_some(Self {
             dim,
             list,
             barred,
+            faces,
             tails,
             top,
             depth,
