@@ -46,7 +46,9 @@ pub fn all() -> Vec<Constant> {
         log_integral(heavy) + ((4.0 * PI).powi(2) / 6.0).ln(),
     );
     add(named("banana"), (TAU * 0.3).ln() + normal(4.0));
-    for slow in [2, 6] {
+    // Two modes with weights that add up to one, and two fast variables: √2π for each of the three.
+    add(named("near2"), 3.0 / 2.0 * TAU.ln());
+    for slow in [2, 6, 12] {
         add(Some(correlated(slow)), normal(slow as f64 + 3.0));
     }
     list

@@ -18,8 +18,8 @@ const NOISE: [f64; 2] = [0.01, 0.1];
 /// A weight may cost as much in fast evaluations as its slow one, and so many at least and at most.
 const MOST_FAST: [f64; 2] = [2000.0, 60_000.0];
 
-/// With more slow variables errors were found to be wrong without a sign of it (twelve normal ones), so chains do the work there.
-const MOST_SLOW: usize = 8;
+/// Errors were measured with up to so many slow variables; with more, chains do the work.
+const MOST_SLOW: usize = 12;
 
 /// A slow point with its weight.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
