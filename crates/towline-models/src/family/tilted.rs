@@ -6,10 +6,10 @@ use crate::vector::{exp, wide};
 /// Gauss and Hermite's rule for a standard normal, the nodes above zero with their weights. Eleven nodes integrate a
 /// logistic function of a normal with a standard deviation of three to four digits; a frame needs two.
 const NODES: [(f64, f64); 5] = [
-    (0.928_868_997_381_064_0, 0.242_240_299_873_969_97),
-    (1.876_035_020_154_845_9, 0.066_138_746_071_057_78),
-    (2.865_123_160_643_645_1, 0.006_720_285_235_537_271),
-    (3.936_166_607_129_977_0, 0.000_195_671_930_271_223_6),
+    (0.928_868_997_381_064, 0.242_240_299_873_969_97),
+    (1.876_035_020_154_846, 0.066_138_746_071_057_78),
+    (2.865_123_160_643_645, 0.006_720_285_235_537_271),
+    (3.936_166_607_129_977, 0.000_195_671_930_271_223_6),
     (5.188_001_224_374_870_5, 8.121_849_790_214_909e-7),
 ];
 /// The weight of the node at zero.

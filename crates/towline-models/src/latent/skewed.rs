@@ -125,6 +125,10 @@ fn a_frame_is_a_function_of_x_alone() {
     let here = model.prepare(&x).unwrap().unwrap();
     let hint = vec![0.1; dim];
     let first = model.own_frame(&here, &hint, &mut scratch).unwrap();
+    assert!(
+        here.warp.is_some(),
+        "nothing is skewed: the test cannot fail"
+    );
     for _ in 0..5 {
         // Frames elsewhere, from wherever, leave nothing behind.
         let other = [rng.normal(), rng.normal()];
@@ -137,6 +141,8 @@ fn a_frame_is_a_function_of_x_alone() {
         assert_eq!(first.centre, again.centre);
         assert_eq!(first.log_marginal, again.log_marginal);
         assert_eq!(first.evaluations, again.evaluations);
+        // What y stand for is the same as well.
+        assert_eq!(here.straight(&hint), cache.straight(&hint));
         // Where the search begins matters as little as for the mode.
         let from = model.own_frame(&here, &far, &mut scratch).unwrap();
         let pairs = first.centre.iter().zip(&from.centre);

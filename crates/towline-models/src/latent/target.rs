@@ -91,10 +91,11 @@ impl Target for LatentGaussian {
         let Some(mut cache) = self.plain(x)? else {
             return Ok(None);
         };
-        if matches!(self.latent, Latent::Sparse(_)) && self.likelihood.is_skewed() {
-            if let Some((own, warp)) = self.find(&cache, &[]) {
-                (cache.own, cache.warp) = (Some(own), warp);
-            }
+        if matches!(self.latent, Latent::Sparse(_))
+            && self.likelihood.is_skewed()
+            && let Some((own, warp)) = self.find(&cache, &[])
+        {
+            (cache.own, cache.warp) = (Some(own), warp);
         }
         Ok(Some(cache))
     }
