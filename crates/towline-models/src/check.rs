@@ -85,11 +85,11 @@ impl LatentGaussian {
     pub fn prior_draw(&self, rng: &mut Rng) -> Result<(Vec<f64>, Vec<f64>), towline::ModelError> {
         use towline::{Model, Target};
         let (x, y, model) = self.simulate(rng)?;
-        let cache = self
+        let cache = model
             .prepare(&x)?
             .ok_or("a draw of the prior lies outside its support")?;
         let mut row = vec![0.0; self.columns().len()];
-        self.report(&x, &y, &cache, &mut row);
+        model.report(&x, &y, &cache, &mut row);
         Ok((row, model.response().to_vec()))
     }
 }

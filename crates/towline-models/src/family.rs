@@ -11,6 +11,8 @@ mod probit;
 mod random;
 pub(crate) use random::gamma;
 mod softmax;
+mod tilted;
+pub(crate) use tilted::{EVALUATIONS as TILT_EVALUATIONS, Sites};
 #[cfg(test)]
 mod tests;
 

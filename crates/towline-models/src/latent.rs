@@ -10,12 +10,14 @@ use crate::additive::{Additive, AdditiveAt, AdditiveSystem};
 use crate::dense::{Dense, DenseAt, DenseSystem};
 use crate::family::{Family, Likelihood, Settled};
 use crate::fixed::Fixed;
-use crate::newton::{self, System};
+use crate::newton::System;
 use crate::parameter::{Slow, Source};
 use crate::sparse::{Sparse, SparseAt, SparseSystem};
 use crate::vector::square;
+use crate::warp::Warp;
+use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use towline::{ModelError, OwnFrame, Scratch, Target};
 
 /// How many prior draws tell where the middle of the prior is.
@@ -72,6 +74,9 @@ pub struct Cache {
     base: f64,
     settled: Settled,
     pub(crate) at: At,
+    /// The frame and what straightens y, where they are found together with everything else.
+    own: Option<OwnFrame>,
+    warp: Option<Warp>,
 }
 
 impl Cache {
@@ -83,7 +88,21 @@ impl Cache {
     /// The log prior of x and y, without the constant of y's.
     #[cfg(test)]
     pub(crate) fn log_prior(&self, y: &[f64]) -> f64 {
-        self.base - 0.5 * square(y)
+        let mut straight = y.to_vec();
+        let log = self.warp.as_ref().map(|w| w.straighten(y, &mut straight));
+        self.base + log.unwrap_or(0.0) - 0.5 * square(&straight)
+    }
+
+    /// The fast variables as they are a priori standard normal.
+    pub(crate) fn straight<'a>(&self, y: &'a [f64]) -> Cow<'a, [f64]> {
+        match &self.warp {
+            None => Cow::Borrowed(y),
+            Some(warp) => {
+                let mut straight = vec![0.0; y.len()];
+                warp.straighten(y, &mut straight);
+                Cow::Owned(straight)
+            }
+        }
     }
 }
 
@@ -154,6 +173,11 @@ impl LatentGaussian {
 
     /// eta = A y + offset.
     pub(crate) fn eta(&self, cache: &Cache, y: &[f64], eta: &mut [f64], spare: &mut [f64]) {
+        self.eta_of(cache, &cache.straight(y), eta, spare);
+    }
+
+    /// The same for straight y.
+    fn eta_of(&self, cache: &Cache, y: &[f64], eta: &mut [f64], spare: &mut [f64]) {
         with_system!(self, cache, system => system.push(y, eta, spare));
         for (e, o) in eta.iter_mut().zip(&self.offset) {
             *e += o;
@@ -171,7 +195,7 @@ impl LatentGaussian {
         }
     }
 
-    /// The log density from η.
+    /// The log density from η and straight y.
     fn finish(&self, cache: &Cache, y: &[f64], eta: &[f64]) -> f64 {
         let value = cache.base - 0.5 * square(y) + self.likelihood.log_p(eta, cache.settled);
         // Overflow far out: no mass there.
@@ -214,119 +238,26 @@ impl LatentGaussian {
         loop {
             let x: Vec<f64> = self.slow.iter().map(|s| s.draw(rng)).collect();
             let y: Vec<f64> = (0..self.fast_dim()).map(|_| rng.normal()).collect();
-            let Some(cache) = self.prepare(&x)? else {
+            let Some(cache) = self.plain(&x)? else {
                 continue;
             };
             let mut eta = vec![0.0; self.offset.len()];
             self.eta(&cache, &y, &mut eta, &mut vec![0.0; self.spare()]);
             let response = self.likelihood.draw(&eta, cache.settled, rng);
             let model = self.with_response(response);
+            // The same effects as the model of these data has them.
+            let y = match model.prepare(&x)?.and_then(|cache| cache.warp) {
+                Some(warp) => warp.bend(&y),
+                None => y,
+            };
             return Ok((x, y, model));
         }
     }
 }
 
-impl Target for LatentGaussian {
-    type Cache = Cache;
+mod target;
 
-    fn prepare(&self, x: &[f64]) -> Result<Option<Cache>, ModelError> {
-        let values: Vec<f64> = self.slow.iter().zip(x).map(|(s, x)| s.value(*x)).collect();
-        let base: f64 = self.slow.iter().zip(x).map(|(s, x)| s.log_prior(*x)).sum();
-        // Overflow and underflow of a parameter: far outside what any prior allows.
-        let inside = self
-            .slow
-            .iter()
-            .zip(&values)
-            .all(|(s, v)| *v > s.lower && *v < s.upper);
-        if !(base.is_finite() && inside) {
-            return Ok(None);
-        }
-        let at = match &self.latent {
-            Latent::Dense(dense) => dense.prepare(&values).map(At::Dense),
-            Latent::Sparse(sparse) => Some(At::Sparse(sparse.prepare(&values))),
-            Latent::Additive(additive) => additive
-                .prepare(&values)
-                .map(|at| At::Additive(Box::new(at))),
-        };
-        if at.is_none() {
-            self.unfactorised.fetch_add(1, Ordering::Relaxed);
-        }
-        let settled = self.likelihood.settle(self.family_parameter.get(&values));
-        if settled.constant.is_nan() {
-            return Ok(None);
-        }
-        Ok(at.map(|at| Cache {
-            values,
-            base,
-            settled,
-            at,
-        }))
-    }
-
-    fn log_density(&self, cache: &Cache, y: &[f64]) -> f64 {
-        self.log_density_in(cache, y, &mut Scratch::default())
-    }
-
-    fn log_density_in(&self, cache: &Cache, y: &[f64], scratch: &mut Scratch) -> f64 {
-        let [eta, spare] = scratch.slices([self.offset.len(), self.spare()]);
-        self.eta(cache, y, eta, spare);
-        self.finish(cache, y, eta)
-    }
-
-    fn log_density_batch(&self, cache: &Cache, ys: &[f64], out: &mut [f64], scratch: &mut Scratch) {
-        let (dim, rows, count) = (self.fast_dim(), self.offset.len(), out.len());
-        let (Latent::Dense(dense), At::Dense(at)) = (&self.latent, &cache.at) else {
-            for (value, y) in out.iter_mut().zip(ys.chunks_exact(dim)) {
-                *value = self.log_density_in(cache, y, scratch);
-            }
-            return;
-        };
-        // The matrix is read once for all of them.
-        let [etas, spare] = scratch.slices([rows * count, dense.batch_spare(count)]);
-        dense.push_many(at, ys, etas, spare);
-        let parts = ys.chunks_exact(dim).zip(etas.chunks_exact_mut(rows));
-        for (value, (y, eta)) in out.iter_mut().zip(parts) {
-            for (e, o) in eta.iter_mut().zip(&self.offset) {
-                *e += o;
-            }
-            *value = self.finish(cache, y, eta);
-        }
-    }
-
-    fn gradient(
-        &self,
-        cache: &Cache,
-        y: &[f64],
-        gradient: &mut [f64],
-        scratch: &mut Scratch,
-    ) -> Option<f64> {
-        let rows = self.offset.len();
-        let [eta, slope, spare] = scratch.slices([rows, rows, self.spare()]);
-        self.eta(cache, y, eta, spare);
-        self.likelihood.slope(eta, cache.settled, slope);
-        with_system!(self, cache, system => system.pull(slope, gradient, spare));
-        for (g, v) in gradient.iter_mut().zip(y) {
-            *g -= v;
-        }
-        Some(self.finish(cache, y, eta))
-    }
-
-    fn has_own_frame(&self) -> bool {
-        true
-    }
-
-    fn own_frame(&self, cache: &Cache, hint: &[f64], _: &mut Scratch) -> Option<OwnFrame> {
-        with_system!(self, cache, system => newton::frame(
-            &system,
-            &self.likelihood,
-            cache.settled,
-            &self.offset,
-            cache.base,
-            hint,
-            self.reference.as_deref(),
-        ))
-    }
-}
-
+#[cfg(test)]
+mod skewed;
 #[cfg(test)]
 mod tests;

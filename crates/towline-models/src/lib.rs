@@ -14,6 +14,7 @@ mod dense;
 mod distance;
 mod effects;
 mod error;
+mod expectation;
 mod family;
 mod fixed;
 mod formula;
@@ -32,6 +33,7 @@ mod special;
 mod table;
 mod triangle;
 mod vector;
+mod warp;
 mod words;
 
 pub use check::{Loo, Waic, difference, good_k, loo, waic};

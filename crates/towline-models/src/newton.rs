@@ -1,10 +1,12 @@
-//! The mode of the latent variables at one x, by Newton's method, and the frame there.
+//! The mode of the latent variables at one x, by Newton's method, and the frame there or at the mean.
 //!
 //! The surface −½|y|² + log p(data | A y) is concave for every family here, so Newton's method with steps that are halved
 //! where they do not climb finds its top from anywhere. Close to it, a factorisation serves for several steps.
 
-use crate::family::{Likelihood, Settled};
+use crate::expectation::{self, Found};
+use crate::family::{Likelihood, Settled, Sites};
 use crate::vector::{inner, square};
+use crate::warp::Warp;
 use std::sync::Arc;
 use towline::OwnFrame;
 use towline::linalg::{Root, RootMap};
@@ -42,6 +44,19 @@ pub(crate) trait System {
 
     /// R.
     fn root(&self, weights: &[f64]) -> Option<Self::Root>;
+
+    /// The variances of η where y is normal with precision R Rᵀ; whether they are had at a price that is worth it.
+    fn variances(&self, root: &Self::Root, out: &mut [f64]) -> bool {
+        let _ = (root, out);
+        false
+    }
+
+    /// Variances and third cumulants of the last y, as many as there are, from the variances of η and the skewness that each
+    /// observation gives its own.
+    fn cumulants(&self, root: &Self::Root, eta: &[f64], skew: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let _ = (root, eta, skew);
+        Default::default()
+    }
 }
 
 /// Working space of a search.
@@ -66,12 +81,8 @@ const NEAR: f64 = 1e-6;
 /// Rounding of the height, relative to its size: what a climb may lose by it.
 const ROUNDING: f64 = 1e-13;
 
-/// The frame of the conditional at one x.
-///
-/// `offset` is added to the linear predictor, `base` to the log density. The search begins at `hint`, or with the latent
-/// values of `reference` where those are better: strong data fix the latent values whatever x is, weak ones leave them to
-/// their prior and so fix y.
-#[allow(clippy::too_many_arguments)]
+/// The mode of the conditional at one x, with the curvature there, or where data leave it skewed its mean and covariance;
+/// and then what straightens the fast variables.
 pub(crate) fn frame<S: System>(
     system: &S,
     likelihood: &Likelihood,
@@ -80,7 +91,43 @@ pub(crate) fn frame<S: System>(
     base: f64,
     hint: &[f64],
     reference: Option<&[f64]>,
-) -> Option<OwnFrame> {
+) -> Option<(OwnFrame, Option<Warp>)> {
+    let (mut found, eta, mut evaluations) =
+        mode(system, likelihood, settled, offset, base, hint, reference)?;
+    let mut warp = None;
+    if likelihood.is_skewed() {
+        let sites = Sites::at(likelihood, settled, eta);
+        let spent;
+        (found, warp, spent) =
+            expectation::correct(system, likelihood, settled, base, found, sites);
+        evaluations += spent;
+    }
+    Some((own(found, evaluations), warp))
+}
+
+pub(crate) fn own<R: RootMap + 'static>(found: Found<R>, evaluations: u64) -> OwnFrame {
+    OwnFrame {
+        centre: found.centre,
+        root: Root::Own(Arc::new(found.root)),
+        log_marginal: found.log_marginal,
+        evaluations,
+    }
+}
+
+/// The mode, the curvature's root and Laplace's estimate; η at the mode; and what it cost, in fast evaluations.
+///
+/// `offset` is added to the linear predictor, `base` to the log density. The search begins at `hint`, or with the latent
+/// values of `reference` where those are better: strong data fix the latent values whatever x is, weak ones leave them to
+/// their prior and so fix y.
+pub(crate) fn mode<S: System>(
+    system: &S,
+    likelihood: &Likelihood,
+    settled: Settled,
+    offset: &[f64],
+    base: f64,
+    hint: &[f64],
+    reference: Option<&[f64]>,
+) -> Option<(Found<S::Root>, Vec<f64>, u64)> {
     let (dim, rows) = (system.dim(), offset.len());
     let classes = likelihood.classes();
     let pairs = classes * (classes + 1) / 2;
@@ -215,10 +262,10 @@ pub(crate) fn frame<S: System>(
     let root = system.root(&weights)?;
     evaluations += 2;
     let log_marginal = value + root.log_det();
-    Some(OwnFrame {
+    let found = Found {
         centre: y,
-        root: Root::Own(Arc::new(root)),
+        root,
         log_marginal,
-        evaluations,
-    })
+    };
+    Some((found, work.eta, evaluations))
 }

@@ -84,6 +84,7 @@ impl LatentGaussian {
         what: What,
     ) -> Result<Predicted, Error> {
         self.check(new)?;
+        let y = &*cache.straight(y);
         let classes = self.likelihood.classes();
         let mut out = Predicted {
             mean: vec![0.0; classes * new.rows],

@@ -119,6 +119,31 @@ fn sparse(family: Family) -> LatentGaussian {
         .unwrap()
 }
 
+/// Zeros and ones of groups of one or two with a large spread, within larger groups: skewed conditionals, whose frames are
+/// centred at the mean and whose effects are straightened.
+fn skewed() -> LatentGaussian {
+    let levels = |n: usize| (0..n).map(|k| k.to_string()).collect();
+    let inner: Vec<usize> = (0..36).map(|i| i * 2 / 3).collect();
+    let outer = inner.iter().map(|g| g % 4).collect();
+    let fixed = Fixed::default().with("Intercept", vec![1.0; 36], 0.3, 0.8);
+    Builder::new(Data::new(Family::BernoulliLogit, vec![0.0; 36]))
+        .fixed(fixed)
+        .grouping(Grouping::intercept(
+            "inner",
+            levels(24),
+            inner,
+            log_normal("sd_inner", 1.0),
+        ))
+        .grouping(Grouping::intercept(
+            "outer",
+            levels(4),
+            outer,
+            log_normal("sd_outer", 0.0),
+        ))
+        .build()
+        .unwrap()
+}
+
 /// A kernel that is its own reverse: fast, slow, fast.
 fn kernel(model: &LatentGaussian) -> Kernel {
     let (p, d) = (model.slow_dim(), model.fast_dim());
@@ -234,6 +259,14 @@ fn every_family_is_calibrated_on_the_sparse_path() {
             "{family:?}: {name} is off by {deviation:.1} sd"
         );
     }
+}
+
+#[test]
+fn binary_groups_with_a_large_spread_are_calibrated() {
+    let model = skewed();
+    let (deviation, name) = worst(&ranks(&model, &model, 400_000));
+    println!("skewed: at most {deviation:.2} ({name})");
+    assert!(deviation < MISTAKE, "{name} is off by {deviation:.1} sd");
 }
 
 #[test]

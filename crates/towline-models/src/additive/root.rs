@@ -3,9 +3,10 @@
 //! R = R₀ (I + U(C − I)Uᵀ), where R₀ = [[S, B], [0, F]] for the border and the free nodes in their order of elimination,
 //! F sparse, B = (F⁻¹G)ᵀ dense; the second factor is what constraints change.
 
+use super::AdditiveSystem;
 use super::joint::Joint;
 use super::low_rank::LowRank;
-use super::{AdditiveSystem, Prior};
+use super::part::Prior;
 use crate::dense::weighted_square;
 use crate::sparse::factor::SparseFactor;
 use crate::triangle::Triangle;

@@ -76,10 +76,8 @@ const TERMS: [&str; 17] = [
 fn parts(model: &LatentGaussian, x: &[f64]) -> (crate::Cache, OwnFrame) {
     let cache = model.prepare(x).unwrap().unwrap();
     let zero = vec![0.0; model.fast_dim()];
-    let own = model
-        .own_frame(&cache, &zero, &mut Scratch::default())
-        .unwrap();
-    (cache, own)
+    let mode = model.mode_frame(&cache, &zero).unwrap();
+    (cache, mode)
 }
 
 /// x in the middle of things, different in every coordinate.
@@ -315,8 +313,8 @@ fn the_general_path_agrees_with_the_sparse_one() {
 
 #[test]
 fn a_factor_that_memory_cannot_hold_is_refused_before_it_is_made() {
-    assert!(super::refuse_too_large(1_000_000, "field").is_ok());
-    let error = super::refuse_too_large(300_000_000, "field")
+    assert!(super::size::refuse_too_large(1_000_000, "field").is_ok());
+    let error = super::size::refuse_too_large(300_000_000, "field")
         .unwrap_err()
         .to_string();
     assert!(

@@ -52,6 +52,7 @@ impl Model for LatentGaussian {
     }
 
     fn report(&self, _: &[f64], y: &[f64], cache: &Cache, row: &mut [f64]) {
+        let y = &*cache.straight(y);
         let (slow, rest) = row.split_at_mut(self.slow.len());
         slow.copy_from_slice(&cache.values);
         if let Latent::Sparse(sparse) = &self.latent {

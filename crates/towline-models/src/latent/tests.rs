@@ -106,7 +106,7 @@ fn groupings() -> [Grouping; 2] {
 }
 
 /// Every family on both paths, with repeated places, crossed groups, correlated slopes.
-fn all() -> Vec<LatentGaussian> {
+pub(super) fn all() -> Vec<LatentGaussian> {
     let mut all = Vec::new();
     for family in FAMILIES {
         let [slopes, day] = groupings();
@@ -156,14 +156,14 @@ fn the_gradient_is_that_of_the_log_density() {
 }
 
 #[test]
-fn the_frame_is_the_mode_and_a_root_of_the_inverse_curvature_wherever_the_search_begins() {
+fn the_frame_of_the_mode_has_a_root_of_the_inverse_curvature_wherever_the_search_begins() {
     for model in all() {
         let (x, far) = point(&model, 5);
-        let cache = model.prepare(&x).unwrap().unwrap();
+        let cache = model.plain(&x).unwrap().unwrap();
         let mut scratch = Scratch::default();
         let zero = vec![0.0; far.len()];
-        let own = model.own_frame(&cache, &zero, &mut scratch).unwrap();
-        let other = model.own_frame(&cache, &far, &mut scratch).unwrap();
+        let own = model.mode_frame(&cache, &zero).unwrap();
+        let other = model.mode_frame(&cache, &far).unwrap();
         let dim = far.len();
         let (centre, again) = (&own.centre, &other.centre);
         let Root::Own(map) = &own.root else { panic!() };
@@ -289,8 +289,8 @@ fn a_model_that_can_be_written_both_ways_is_the_same_both_ways() {
         for seed in 0..3 {
             let (x, y) = point(&sparse, seed);
             let (a, b) = (
-                sparse.prepare(&x).unwrap().unwrap(),
-                dense.prepare(&x).unwrap().unwrap(),
+                sparse.plain(&x).unwrap().unwrap(),
+                dense.plain(&x).unwrap().unwrap(),
             );
             // The same latent values, each in its path's order.
             let row = |m: &LatentGaussian, c: &Cache, y: &[f64]| {
@@ -326,9 +326,7 @@ fn a_model_that_can_be_written_both_ways_is_the_same_both_ways() {
             let gap = sparse.log_density(&a, &y) - dense.log_density(&b, &other);
             assert!(gap.abs() < 1e-10, "{family:?}: {gap:e}");
             let marginal = |m: &LatentGaussian, c: &Cache| {
-                m.own_frame(c, &vec![0.0; y.len()], &mut Scratch::default())
-                    .unwrap()
-                    .log_marginal
+                m.mode_frame(c, &vec![0.0; y.len()]).unwrap().log_marginal
             };
             let gap = marginal(&sparse, &a) - marginal(&dense, &b);
             assert!(gap.abs() < 1e-9, "{family:?}: {gap:e}");

@@ -10,13 +10,21 @@ use faer::sparse::linalg::cholesky::{
 };
 use faer::sparse::{SparseColMatRef, SymbolicSparseColMat, SymbolicSparseColMatRef};
 use faer::{Par, Side};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The pattern of a symmetric matrix and of its factor.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     matrix: SymbolicSparseColMat<usize>,
     symbolic: SymbolicCholesky<usize>,
+    lists: OnceLock<Arc<Lists>>,
+}
+
+/// The rows of each column of a factor, the diagonal first.
+#[derive(Debug)]
+pub(crate) struct Lists {
+    pub starts: Vec<usize>,
+    pub rows: Vec<u32>,
 }
 
 /// A triangle's columns and rows from its entries (row, column), and the position of each entry.
@@ -75,7 +83,12 @@ impl Pattern {
             CholeskySymbolicParams::default(),
         )
         .expect("a pattern that fits in memory has a factor");
-        (Self { matrix, symbolic }, slots)
+        let pattern = Self {
+            matrix,
+            symbolic,
+            lists: OnceLock::new(),
+        };
+        (pattern, slots)
     }
 
     /// The number of values of the factor.
@@ -189,6 +202,33 @@ impl SparseFactor {
         }
     }
 
+    /// The rows of each column: made once for a pattern.
+    pub fn lists(&self) -> Arc<Lists> {
+        let make = || {
+            let mut lists = Lists {
+                starts: vec![0],
+                rows: Vec::with_capacity(self.values.len()),
+            };
+            self.columns(false, |j, _, rows, values| {
+                lists.rows.push(j as u32);
+                rows.each(values, |i, _| lists.rows.push(i as u32));
+                lists.starts.push(lists.rows.len());
+            });
+            Arc::new(lists)
+        };
+        self.pattern.lists.get_or_init(make).clone()
+    }
+
+    /// The values in the order of [`lists`](Self::lists).
+    pub fn listed(&self) -> Vec<f64> {
+        let mut all = Vec::with_capacity(self.values.len());
+        self.columns(false, |_, diagonal, _, values| {
+            all.push(diagonal);
+            all.extend_from_slice(values);
+        });
+        all
+    }
+
     /// v becomes F⁻¹ v.
     pub fn solve(&self, v: &mut [f64]) {
         self.columns(false, |j, diagonal, rows, values| {
@@ -223,6 +263,25 @@ impl SparseFactor {
             let mut sum = diagonal * v[j];
             rows.each(values, |i, value| sum += value * v[i]);
             out[j] = sum;
+        });
+    }
+
+    /// F⁻ᵀ of several vectors at once: variable by variable, a row of `width` of them.
+    pub fn solve_transposed_many(&self, v: &mut [f64], width: usize) {
+        if width == 0 {
+            return;
+        }
+        let mut sums = vec![0.0; width];
+        self.columns(true, |j, diagonal, rows, values| {
+            sums.copy_from_slice(&v[j * width..(j + 1) * width]);
+            rows.each(values, |i, value| {
+                for (s, v) in sums.iter_mut().zip(&v[i * width..(i + 1) * width]) {
+                    *s -= value * v;
+                }
+            });
+            for (v, s) in v[j * width..(j + 1) * width].iter_mut().zip(&sums) {
+                *v = s / diagonal;
+            }
         });
     }
 
