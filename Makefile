@@ -144,9 +144,9 @@ deny:
 	python3 scripts/crates.py
 	if cargo deny --version >/dev/null 2>&1; then cargo deny --offline check licenses bans sources; fi
 
-## semver     what changed in the Rust API since the last release, by cargo-semver-checks where it is installed
+## semver     what changed in the Rust API since the last release (or BASELINE=REV, while nothing is released), by cargo-semver-checks
 semver:
-	cargo semver-checks --package towline --package towline-models
+	cargo semver-checks --package towline --package towline-models $(if $(BASELINE),--baseline-rev $(BASELINE))
 
 # Exact versions of all packages, so that nothing is looked for; without bytecode, most of which nobody needs.
 # With mpi4py where there is an MPI to build or run it with: without one, tests under mpirun are left out.

@@ -52,6 +52,7 @@ def page(targets):
         "",
         "![Independent draws of the first two variables of every target](figures/gallery.png)",
         "",
+        "<!-- typed: by docs/build/gallery.py, from what `make gallery` left -->",
         "| target | what it is | slow + fast | | worst z | slow evaluations per effective draw (with warm-up) | warm-up | fast per slow |",
         "|---|---|---|---|---|---|---|---|",
     ]
