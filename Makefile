@@ -49,6 +49,7 @@ INSTALL = $(if $(CI),apt-get update && apt-get install --yes --no-install-recomm
 
 tools:
 	@command -v chromium >/dev/null || ($(INSTALL) chromium) || echo 'no Chromium: the report is NOT tested in a browser' >&2
+	@command -v wasm-opt >/dev/null || ($(INSTALL) binaryen) || echo 'no wasm-opt (Binaryen): the live pages are a fifth larger than need be' >&2
 	@{ command -v mpirun && command -v mpicc; } >/dev/null 2>&1 || ($(INSTALL) $(MPI_PACKAGES)) \
 		|| echo 'no MPI: towline-mpi is NOT tested; install $(MPI_PACKAGES), or the like' >&2
 
@@ -109,13 +110,17 @@ test-docs: package
 ## docs       the site, into target/site; warnings are errors
 docs: .venv/ready live
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
-	python3 docs/live/install.py target/site/live $(WASM)
+	python3 docs/live/install.py target/site/live $$(ls $(SMALL) 2>/dev/null || echo $(WASM))
 	RUSTDOCFLAGS="-D warnings" cargo doc $(EVERYTHING) --no-deps
 	cp -r target/doc target/site/rust
 	python3 docs/tests/check_site.py target/site
 
 WASM_TARGET = wasm32-unknown-unknown
 WASM = target/$(WASM_TARGET)/live/towline_live.wasm
+# What Rust uses of WebAssembly today, and no more: what comes out must be valid in every browser.
+WASM_FEATURES = --enable-bulk-memory --enable-sign-ext --enable-mutable-globals --enable-nontrapping-float-to-int --enable-reference-types --enable-multivalue --enable-simd
+# A sixth smaller, where Binaryen's wasm-opt is installed; cargo must find its own file as it left it.
+SMALL = target/$(WASM_TARGET)/live/towline_small.wasm
 
 ## live       the engine for the live pages, as WebAssembly; the site has these pages only where Rust can compile to it
 live:
@@ -123,8 +128,12 @@ live:
 	@if rustup target list --installed 2>/dev/null | grep -q $(WASM_TARGET); then \
 		cargo build --package towline-live --lib --target $(WASM_TARGET) --profile live \
 			|| { rm -f $(WASM); echo 'the engine does not build for a browser: the live pages are NOT built' >&2; }; \
+		rm -f $(SMALL); \
+		if [ -f $(WASM) ] && command -v wasm-opt >/dev/null; then \
+			wasm-opt -Oz $(WASM_FEATURES) $(WASM) -o $(SMALL) || { rm -f $(SMALL); echo 'wasm-opt failed: the engine is as cargo left it' >&2; }; \
+		fi; \
 	else \
-		rm -f $(WASM); \
+		rm -f $(WASM) $(SMALL); \
 		echo 'no $(WASM_TARGET) for this Rust: the live pages are NOT built; `rustup target add $(WASM_TARGET)` installs it' >&2; \
 	fi
 
@@ -145,9 +154,9 @@ deny:
 	python3 scripts/crates.py
 	if cargo deny --version >/dev/null 2>&1; then cargo deny --offline check licenses bans sources; fi
 
-## semver     what changed in the Rust API since the last release, by cargo-semver-checks where it is installed
+## semver     what changed in the Rust API since the last release (or BASELINE=REV, while nothing is released), by cargo-semver-checks
 semver:
-	cargo semver-checks --package towline --package towline-models
+	cargo semver-checks --package towline --package towline-models $(if $(BASELINE),--baseline-rev $(BASELINE))
 
 # Exact versions of all packages, so that nothing is looked for; without bytecode, most of which nobody needs.
 # With mpi4py where there is an MPI to build or run it with: without one, tests under mpirun are left out.
@@ -163,12 +172,19 @@ lock:
 	target/lock/bin/pip install --quiet --requirement tests/python/requirements.in
 	{ echo '# All packages of .venv, by `make lock` from requirements.in.'; target/lock/bin/pip freeze; } > tests/python/requirements.lock
 
-## figures    the docs' figure and table of frames, by `towline paper --frames` (minutes)
-figures:
+## figures    the docs' pictures, the table of frames and what the tutorials show of their commands (a quarter of an hour)
+figures: .venv/ready
 	cargo build --release
 	target/release/towline paper --frames --out target/paper --json target/paper.json
 	cp target/paper/frames.png docs/figures/frames.png
 	python3 docs/figures/frames.py target/paper.json
+	VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop --release --quiet
+	.venv/bin/python docs/figures/tutorials.py target/release/towline
+	.venv/bin/python docs/figures/drag.py docs/figures/drag.png
+	.venv/bin/python docs/figures/weights.py target/release/towline docs/figures/weights.png
+	target/release/towline fit examples/glmm_toenail/model.toml --chains 2 --draws 6000 --out target/toenail --force --quiet
+	target/release/towline fit examples/glmm_epil/model.toml --chains 2 --draws 4000 --out target/epil --force --quiet
+	.venv/bin/python docs/figures/mixed.py target/toenail target/epil docs/figures/mixed.png
 	python3 docs/build/tables.py
 
 ## test-long  the statistical tests with many more draws (tens of minutes)
@@ -192,9 +208,10 @@ gallery:
 estimates:
 	cargo run --release --package towline-gallery --bin estimates
 
-## gallery-page  the docs' page of it, from target/gallery.json (then name gallery.md in mkdocs.yml)
+## gallery-page  the docs' page of it and README's table, from target/gallery.json
 gallery-page: .venv/ready
 	.venv/bin/python docs/build/gallery.py target/gallery.json target/gallery-draws.json docs
+	python3 docs/build/tables.py
 
 ## bench      what users run and the inner loop beside the same in C, warm-up's choice beside a grid, the cost of storing, memory (some minutes)
 # For this machine alone, as the C program is: hence a target directory of its own.

@@ -1,5 +1,8 @@
-"""The docs' page of the gallery, with a picture of every target: gallery.py GALLERY.json DRAWS.json DOCS."""
+"""The docs' page of the gallery, with a picture of every target: gallery.py GALLERY.json DRAWS.json DOCS.
 
+Also docs/figures/gallery.csv, from which tables.py takes what README shows."""
+
+import csv
 import json
 import sys
 from pathlib import Path
@@ -49,6 +52,7 @@ def page(targets):
         "",
         "![Independent draws of the first two variables of every target](figures/gallery.png)",
         "",
+        "<!-- typed: by docs/build/gallery.py, from what `make gallery` left -->",
         "| target | what it is | slow + fast | | worst z | slow evaluations per effective draw (with warm-up) | warm-up | fast per slow |",
         "|---|---|---|---|---|---|---|---|",
     ]
@@ -68,12 +72,20 @@ def page(targets):
     return "\n".join(lines)
 
 
+#: What is kept of a target, for other pages.
+KEPT = ["name", "about", "slow", "fast", "seeds", "right", "announced", "warned", "worst_z", "slow_per_effective", "slow_per_effective_with_warmup", "warmup_slow", "fast_per_slow"]
+
+
 def main():
-    """Writes the page and its picture."""
+    """Writes the page, its picture and the figures."""
     gallery, draws, docs = sys.argv[1], sys.argv[2], Path(sys.argv[3])
-    targets = json.load(open(gallery))["targets"]
-    (docs / "gallery.md").write_text(page(targets))
-    picture(json.load(open(draws)), docs / "figures/gallery.png")
+    targets = json.loads(Path(gallery).read_text(encoding="utf-8"))["targets"]
+    (docs / "gallery.md").write_text(page(targets), encoding="utf-8")
+    picture(json.loads(Path(draws).read_text(encoding="utf-8")), docs / "figures/gallery.png")
+    with (docs / "figures/gallery.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        shown = lambda value: f"{value:.4g}" if isinstance(value, float) else value
+        writer.writerows([KEPT, *([shown(target[name]) for name in KEPT] for target in targets)])
 
 
 main()

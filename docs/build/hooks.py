@@ -14,6 +14,14 @@ ROOT = Path(__file__).resolve().parents[2]
 RETURNED = ("Fit", "Run", "Summary", "Check", "Comparison", "Effects", "Map")
 
 
+def on_config(config):
+    """The gallery's page stands among those for newcomers where it has been made (`make gallery-page`)."""
+    if (ROOT / "docs" / "gallery.md").exists():
+        group = next(part["For newcomers"] for part in config["nav"] if isinstance(part, dict) and "For newcomers" in part)
+        group.append({"Is it right in practice?": "gallery.md"})
+    return config
+
+
 def on_files(files, config):
     """Adds the pages that are made, not written."""
     files.append(File.generated(config, "api/python.md", content=python_page()))

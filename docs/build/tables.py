@@ -1,8 +1,11 @@
 """Writes the tables of measured figures into README and the pages, from the files that the benches write: tables.py [--check].
 
-A page has `<!-- table: NAME -->` where the table NAME of this file stands, and `<!-- end of table -->` below it. So pages
-cannot disagree; `make test-docs` compares with --check. Files: docs/figures/peers.csv (`make bench-peers`), cobaya.csv and
-cmb.csv (`make bench-cobaya`), frames.csv (`make figures`).
+A page has `<!-- table: NAME -->` where the table NAME of this file stands, and `<!-- end of table -->` below it; a figure in a
+sentence stands between `<!-- figure: NAME -->` and `<!-- -->`. So pages cannot disagree; `make test-docs` compares with --check.
+Files in docs/figures: peers.csv (`make bench-peers`), cobaya.csv and cmb.csv (`make bench-cobaya`), frames.csv, ncsids.txt and
+pendulum.txt (`make figures`), scaling.csv (`make bench-scaling`), gallery.csv (`make gallery-page`), mixed_peers.csv (see mixed.py).
+
+A table of figures that is typed by hand is refused, unless `<!-- typed: WHY -->` stands above it; --check lists these.
 """
 
 import csv
@@ -12,8 +15,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES = ROOT / "docs" / "figures"
-PAGES = [ROOT / "README.md", ROOT / "docs" / "index.md", ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "benchmarks-cobaya.md", ROOT / "docs" / "comparison.md", ROOT / "docs" / "paper" / "paper.md", ROOT / "docs" / "howto" / "frames.md"]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PLACE = re.compile(r"(?s)(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)")
+FIGURE = re.compile(r"(<!-- figure: ([\w-]+) -->).*?(<!-- -->)")
+TYPED = re.compile(r"(?m)(?:^<!-- typed: (.+) -->\n)?((?:^\|.*\n)+)")
+#: A cell that is a figure, and nothing else but units, signs or a second figure.
+NUMBER = re.compile(r"[~<*]*[-−+]?\d[\d.,]*([%×*]|\b).{0,24}")
 
 #: For each model: what it is, its slow and fast variables, and the footnotes that the page of benchmarks has for it.
 MODELS = {
@@ -153,31 +160,143 @@ def frames():
     return table(header, [[f"test {test}", *(cell(found[test, *kind]) for kind in kinds)] for test in "12"])
 
 
-TABLES = {"frames": frames, "peers": beside_nuts, "nuts": nuts, "gains": gains, "paper": paper, "dragging": dragging, "cmb": cmb}
+def measured():
+    """The report's drag, the ideal, and what warm-up chooses, in short."""
+    found = {(row["test"], row["method"], row["n"]): row for row in rows("frames.csv")}
+    kinds = [("the report's drag, n = 500", ("drag", "500")), ("marginal Metropolis (the ideal it approaches)", ("marginal", "")), ("Towline, nothing set by hand", ("auto", ""))]
+    cells = lambda kind: [found[test, *kind]["slow_per_draw"] for test in "12"] + [found[test, *kind]["fast_per_slow"] if kind[0] != "marginal" else "–" for test in "12"]
+    header = ["the report's tests", "slow evaluations per effective draw of x: test 1", "test 2", "fast evaluations per slow one: test 1", "test 2"]
+    return table(header, [[name, *cells(kind)] for name, kind in kinds])
+
+
+def intervals():
+    """What n does, in the report's first test."""
+    found = {row["n"]: row for row in rows("frames.csv") if row["test"] == "1" and row["method"] == "drag"}
+    ideal = next(row for row in rows("frames.csv") if row["test"] == "1" and row["method"] == "marginal")
+    lines = [[n, f"{found[n]['act']} ± {found[n]['act_se']}", found[n]["fast_per_slow"]] for n in ("10", "20", "50", "100", "200", "500", "1000")]
+    return table(["n", "autocorrelation time of x", "fast evaluations per slow one"], [*lines, ["marginal of x", f"{ideal['act']} ± {ideal['act_se']}", "–"]])
+
+
+#: Rows of the short table of targets: those whose names are fixed.
+KNOWN = ("skew4", "student4", "funnel", "steps", "banana", "twenty")
+
+
+def known():
+    """Some targets with a known marginal, as the gallery found them; nothing where its figures have not been kept."""
+    if not (FIGURES / "gallery.csv").exists():
+        return ""
+    found = {row["name"]: row for row in rows("gallery.csv")}
+    lines = []
+    for name in KNOWN:
+        row = found[name]
+        with_warmup = two_digits(float(row["slow_per_effective_with_warmup"]))
+        lines.append([f"`{name}`: {row['about']}", f"{row['slow']} + {row['fast']}", two_digits(float(row["slow_per_effective"])), with_warmup, two_digits(float(row["fast_per_slow"]))])
+    said = f"Other targets whose marginals are known, nothing set either ({found[KNOWN[0]]['seeds']} seeds each):\n\n"
+    return said + table(["target", "slow + fast", "slow evaluations per effective draw", "with warm-up", "fast per slow"], lines)
+
+
+#: What grows, and what is counted.
+SIZES = {"dense": "N places (dense process)", "sparse": "N groups", "nngp": "N places (`nngp`)", "spde": "N nodes of the mesh (`spde`)"}
+
+
+def scaling():
+    """How cost grows, for each kind of model that was measured."""
+    parts, found = [], rows("scaling.csv")
+    for kind, what in SIZES.items():
+        of = [row for row in found if row["kind"] == kind]
+        if not of:
+            continue
+        figures = {
+            "CPU ms per draw": [two_digits(1000 * float(row["seconds_per_draw"])) for row in of],
+            "peak memory, MB": [f"{float(row['megabytes']):.0f}" for row in of],
+            "autocorrelation time of the worst covariance parameter": [two_digits(float(row["autocorrelation_time"])) for row in of],
+        }
+        parts.append(table([what, *(f"{int(row['n']):,}" for row in of)], [[name, *cells] for name, cells in figures.items()]))
+    return "\n".join(parts)
+
+
+#: Standard deviations that both programs estimate, and how a page names them.
+SPREADS = {("toenail", "sd_patientID"): "toenail, sd of patients", ("epil", "sd_subject"): "epil, sd of subjects", ("toenail", "Intercept"): "toenail, intercept"}
+
+
+def approximations():
+    """Maximum likelihood beside posteriors."""
+    lines = []
+    for (model, parameter), name in SPREADS.items():
+        for row in rows("mixed_peers.csv"):
+            if (row["model"], row["parameter"]) == (model, parameter):
+                interval = f"{float(row['low']):.2f} to {float(row['high']):.2f}" if row["low"] else "none"
+                program = {"glmer nAGQ = 20": "`glmer`, quadrature with 20 points", "glmer Laplace": "`glmer`, Laplace (its default)"}.get(row["program"], "NUTS, posterior")
+                lines.append([name, program, f"{float(row['estimate']):.2f}", interval])
+    return table(["", "program", "estimate, or median", "90 % interval"], lines)
+
+
+def text(name):
+    """What a command printed."""
+    return lambda: "```text\n" + (FIGURES / name).read_text(encoding="utf-8") + "```\n"
+
+
+TABLES = {
+    "frames": frames, "measured": measured, "intervals": intervals, "known": known, "scaling": scaling, "approximations": approximations,
+    "peers": beside_nuts, "nuts": nuts, "gains": gains, "paper": paper, "dragging": dragging, "cmb": cmb,
+    "summary-ncsids": text("ncsids.txt"), "summary-pendulum": text("pendulum.txt"),
+}  # fmt: skip
+
+
+def growth(kind, column):
+    """How many times as much the largest size takes as the smallest."""
+    of = [float(row[column]) for row in rows("scaling.csv") if row["kind"] == kind]
+    return of[-1] / of[0]
+
+
+#: Figures that stand in sentences.
+SENTENCES = {
+    "cobaya-effective-draws": lambda: rows("cmb.csv")[0]["least_effective_draws"],
+    "cmb-least-slow": lambda: str(min(float(row["slow_per_draw"]) for row in rows("cmb.csv")[:2])),
+    "cmb-most-slow": lambda: str(max(float(row["slow_per_draw"]) for row in rows("cmb.csv")[:2])),
+    "sparse-sizes": lambda: two_digits(growth("sparse", "n")),
+    "sparse-time": lambda: two_digits(growth("sparse", "seconds_per_draw")),
+    "sparse-memory": lambda: two_digits(growth("sparse", "megabytes")),
+    "dense-most-places": lambda: shown(max((row["n"] for row in rows("scaling.csv") if row["kind"] == "dense"), key=int)),
+    "sparse-most-groups": lambda: shown(max((row["n"] for row in rows("scaling.csv") if row["kind"] == "sparse"), key=int)),
+}
 
 
 def filled(text):
-    """A page with its tables as the files have them."""
+    """A page with its tables and figures as the files have them."""
+    text = FIGURE.sub(lambda place: place[1] + SENTENCES[place[2]]() + place[3], text)
     return PLACE.sub(lambda place: place[1] + TABLES[place[2]]() + place[3], text)
 
 
+def typed(text):
+    """Tables of figures that no file of figures stands behind: the first line of each, and why."""
+    text = re.sub(r"(?ms)^(```+).*?^\1$", "", PLACE.sub("", text))
+    for why, lines in TYPED.findall(text):
+        cells = [cell.strip() for line in lines.splitlines()[2:] for cell in line.strip("|").split("|")[1:]]
+        if cells and sum(bool(NUMBER.fullmatch(cell)) for cell in cells) > len(cells) / 2:
+            yield lines.splitlines()[0], why
+
+
 def main(arguments):
-    other, named = [], set()
+    other, named, hand = [], set(), []
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        named.update(place[2] for place in PLACE.finditer(text))
+        named.update(place[2] for way in (PLACE, FIGURE) for place in way.finditer(text))
+        hand += [(page.relative_to(ROOT), *one) for one in typed(text)]
         new = filled(text)
         if new != text:
             other.append(page)
             if "--check" not in arguments:
                 page.write_text(new, encoding="utf-8")
-    missing = sorted(set(TABLES) - named)
+    missing = sorted({*TABLES, *SENTENCES} - named)
     if missing:
-        print(f"no page shows the tables {', '.join(missing)}")
+        print(f"no page shows {', '.join(missing)}")
+    for page, header, why in hand:
+        print(f"{page}: typed by hand, {why}" if why else f"{page}: a table of figures typed by hand: {header}")
     if "--check" in arguments and other:
         print("not what the files of figures say (python3 docs/build/tables.py writes them anew): " + ", ".join(str(page.relative_to(ROOT)) for page in other))
         return 1
-    return 1 if missing else 0
+    return 1 if missing or any(not why for *_, why in hand) else 0
 
 
 if __name__ == "__main__":

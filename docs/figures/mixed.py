@@ -2,8 +2,8 @@
 
 TOENAIL and EPIL are run directories, made by
 
-    towline fit examples/glmm_toenail/model.toml --out TOENAIL
-    towline fit examples/glmm_epil/model.toml --out EPIL
+    towline fit examples/glmm_toenail/model.toml --chains 2 --draws 6000 --out TOENAIL
+    towline fit examples/glmm_epil/model.toml --chains 2 --draws 4000 --out EPIL
 
 mixed_peers.csv holds what others give, computed for this project: glmer (lme4) maximises the likelihood, by adaptive
 quadrature with 20 points (toenail) or by Laplace's approximation (toenail too; epil's two random effects leave it no choice); its intervals are

@@ -6,6 +6,7 @@ import os
 import subprocess
 import tempfile
 import threading
+import time
 
 FLAGS = (
     "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -85,9 +86,18 @@ class Browser:
     left = b""
 
     def open(self, address):
-        """Opens a page and waits for it."""
+        """Opens a page and waits for it: on a busy machine the page before may still be there for a while, and it is marked."""
+        self.value("window.pageBefore = true")
         self.call("Page.navigate", url=address)
-        self.value("new Promise((done) => document.readyState === 'complete' ? done() : addEventListener('load', () => done()))")
+        while True:
+            try:
+                if self.value("window.pageBefore !== true && document.readyState === 'complete'"):
+                    return
+            except RuntimeError as error:
+                # What was asked went away with the page.
+                if "context" not in str(error) and "navigat" not in str(error):
+                    raise
+            time.sleep(0.02)
 
     def value(self, expression):
         """What an expression (or its promise) gives."""

@@ -4,6 +4,7 @@
 //! what there is: folders that hold runs, and the parameters of the run that the line names.
 
 use crate::cli::Cli;
+use crate::registry::BUILT_IN;
 use anyhow::{Result, bail};
 use clap::{Args, Command, CommandFactory};
 use clap_complete::engine::{
@@ -15,6 +16,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use towline::store::Manifest;
+use towline_models::FamilyKind;
 
 /// Set by the script: a line is to be completed.
 const ASKED: &str = "COMPLETE";
@@ -72,14 +74,17 @@ fn with_values(line: &Arc<[OsString]>) -> Command {
     for name in names {
         let line = Arc::clone(line);
         command = command.mut_subcommand(name, |mut sub| {
-            let has = |sub: &Command, id: &str| sub.get_arguments().any(|arg| arg.get_id() == id);
-            if has(&sub, "dir") {
-                sub = sub.mut_arg("dir", |arg| arg.add(ArgValueCompleter::new(Directories)));
-            }
-            if has(&sub, "params") {
-                sub = sub.mut_arg("params", |arg| {
-                    arg.add(ArgValueCompleter::new(Parameters(line)))
-                });
+            let mut add = |id: &str, values: ArgValueCompleter| {
+                if sub.get_arguments().any(|arg| arg.get_id() == id) {
+                    sub = std::mem::take(&mut sub).mut_arg(id.to_owned(), |arg| arg.add(values));
+                }
+            };
+            add("dir", ArgValueCompleter::new(Directories));
+            add("dirs", ArgValueCompleter::new(Directories));
+            add("params", ArgValueCompleter::new(Parameters(line)));
+            add("family", ArgValueCompleter::new(families));
+            if sub.get_name() == "run" {
+                sub = sub.mut_arg("name", |arg| arg.add(ArgValueCompleter::new(examples)));
             }
             sub
         });
@@ -94,11 +99,13 @@ impl ValueCompleter for Directories {
     fn complete(&self, current: &OsStr) -> Vec<CompletionCandidate> {
         let mark = |one: CompletionCandidate| match is_run(Path::new(one.get_value())) {
             true => one.help(Some("a run".into())).display_order(Some(0)),
-            false => one,
+            false => one.display_order(Some(1)),
         };
         PathCompleter::dir()
             .complete(current)
             .into_iter()
+            // The present folder is offered too; a run is hardly ever there.
+            .filter(|one| one.get_value() != "." || is_run(Path::new(".")))
             .map(mark)
             .collect()
     }
@@ -122,11 +129,43 @@ impl ValueCompleter for Parameters {
             Some(comma) => current.split_at(comma + 1),
             None => ("", &*current),
         };
-        manifest
-            .columns_in_order()
-            .filter(|column| column.name.starts_with(begun))
+        // Thousands of latents would bury the rest: they come when one is begun.
+        let latents = if begun.is_empty() {
+            &[][..]
+        } else {
+            &manifest.latents[..]
+        };
+        let all = manifest.columns.iter().chain(latents);
+        all.filter(|column| column.name.starts_with(begun))
             .take(MOST)
             .map(|column| CompletionCandidate::new(format!("{before}{}", column.name)))
             .collect()
     }
+}
+
+/// The families of responses.
+fn families(current: &OsStr) -> Vec<CompletionCandidate> {
+    begun(current, FamilyKind::ALL.map(|one| (one.name(), None)))
+}
+
+/// The built-in examples, with a line about each.
+fn examples(current: &OsStr) -> Vec<CompletionCandidate> {
+    begun(
+        current,
+        BUILT_IN.iter().map(|one| (one.name, Some(one.about))),
+    )
+}
+
+/// Those names that begin so.
+fn begun(
+    current: &OsStr,
+    names: impl IntoIterator<Item = (&'static str, Option<&'static str>)>,
+) -> Vec<CompletionCandidate> {
+    let current = current.to_string_lossy();
+    let fitting = names
+        .into_iter()
+        .filter(|(name, _)| name.starts_with(&*current));
+    fitting
+        .map(|(name, about)| CompletionCandidate::new(name).help(about.map(Into::into)))
+        .collect()
 }

@@ -129,10 +129,7 @@ fn costs(glance: &Glance) -> Vec<String> {
     let mut parts = Vec::new();
     if glance.seconds > 0.0 {
         parts.push(duration(glance.seconds));
-        parts.push(format!(
-            "{} slow evaluations",
-            count(glance.slow_evaluations)
-        ));
+        parts.push(format!("{} slow eval.", count(glance.slow_evaluations)));
     }
     for (name, share) in [("outer", glance.outer), ("inner", glance.inner)] {
         if share.is_finite() {

@@ -128,6 +128,19 @@ fn shells_complete_commands_runs_and_their_parameters() {
     };
     assert_eq!(complete(&["towline", "summ"]).trim(), "summary");
     assert!(complete(&["towline", "summary", "ne"]).contains("neal2"));
+    assert!(complete(&["towline", "compare", "neal2", "ne"]).contains("neal2"));
+    let folders = complete(&["towline", "summary", ""]);
+    // Runs first; the present folder is none.
+    assert!(
+        folders.starts_with("neal2") && folders.contains("nothing"),
+        "{folders}"
+    );
+    assert!(folders.lines().all(|line| line.trim() != "."), "{folders}");
+    assert_eq!(
+        complete(&["towline", "fit", "--family", "po"]).trim(),
+        "poisson"
+    );
+    assert_eq!(complete(&["towline", "run", "neal1"]).trim(), "neal1");
     let names = complete(&["towline", "summary", "neal2", "--params", ""]);
     assert_eq!(
         names.split_whitespace().collect::<Vec<_>>(),
