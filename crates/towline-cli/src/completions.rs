@@ -76,7 +76,7 @@ fn with_values(line: &Arc<[OsString]>) -> Command {
         command = command.mut_subcommand(name, |mut sub| {
             let mut add = |id: &str, values: ArgValueCompleter| {
                 if sub.get_arguments().any(|arg| arg.get_id() == id) {
-                    sub = std::mem::take(&mut sub).mut_arg(id.to_owned(), |arg| arg.add(values));
+                    sub = std::mem::take(&mut sub).mut_arg(id, |arg| arg.add(values));
                 }
             };
             add("dir", ArgValueCompleter::new(Directories));
