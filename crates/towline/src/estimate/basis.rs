@@ -1,8 +1,9 @@
 //! What all averages over one set of points share: the weights, the regression on the controls, and how errors follow.
 
-use super::bridge::jackknife;
 use super::control::{Average, Controls, Regression};
 use super::estimates::ColumnEstimate;
+use super::free::Free;
+use super::tail::{Tail, variance};
 
 /// The probabilities of the quantiles.
 const PROBABILITIES: [f64; 3] = [0.05, 0.5, 0.95];
@@ -11,20 +12,27 @@ const PROBABILITIES: [f64; 3] = [0.05, 0.5, 0.95];
 pub(super) struct Basis {
     regression: Regression,
     controls: Controls,
+    tail: Option<Tail>,
     /// Weights, the largest being one.
     weights: Vec<f64>,
     /// The average of them.
-    pub total: Average,
+    total: Average,
 }
 
 impl Basis {
-    pub fn new(controls: Controls, whitened: &[Vec<f64>], weights: &[f64]) -> Option<Self> {
+    pub fn new(
+        controls: Controls,
+        whitened: &[Vec<f64>],
+        weights: &[f64],
+        free: &Free,
+    ) -> Option<Self> {
         let rows: Vec<Vec<f64>> = whitened.iter().map(|w| controls.at(w)).collect();
         let regression = Regression::new(&rows).filter(Regression::is_even)?;
         let total = regression.of(weights);
         let sound = total.value > 0.0 && total.left_out.iter().all(|t| *t > 0.0);
-        sound.then_some(Self {
+        sound.then(|| Self {
             regression,
+            tail: Tail::new(&controls, whitened, free),
             controls,
             weights: weights.to_vec(),
             total,
@@ -47,10 +55,30 @@ impl Basis {
         self.regression.of(&products)
     }
 
-    /// The standard error of a function of averages: of the points by a jackknife, of the free draws by its slopes.
-    pub fn error(&self, left_out: &[f64], slopes: &[f64]) -> f64 {
+    /// The standard error of a function of averages: of the points by a jackknife and what each of them adds to it, of the free draws by
+    /// its slopes.
+    fn error(&self, left_out: &[f64], slopes: &[f64], influence: &[f64]) -> f64 {
         let free = self.controls.free_variance(slopes);
-        (jackknife(left_out).powi(2) + free).sqrt()
+        (variance(left_out, influence, self.tail.as_ref()) + free).sqrt()
+    }
+
+    /// The logarithm of the mean weight, by the largest one, and its standard error.
+    pub fn log_total(&self) -> (f64, f64) {
+        let by_total = |v: &f64| v / self.total.value;
+        let left: Vec<f64> = self.total.left_out.iter().map(|t| t.ln()).collect();
+        let slopes: Vec<f64> = self.total.slopes.iter().map(by_total).collect();
+        let influence: Vec<f64> = self.weights.iter().map(by_total).collect();
+        (
+            self.total.value.ln(),
+            self.error(&left, &slopes, &influence),
+        )
+    }
+
+    /// What each point adds to a mean: its weight times how far its value is from that.
+    fn influence(&self, values: &[f64], mean: f64) -> Vec<f64> {
+        let both = self.weights.iter().zip(values);
+        both.map(|(w, v)| w * (v - mean) / self.total.value)
+            .collect()
     }
 
     /// A mean, and its standard error.
@@ -67,7 +95,8 @@ impl Basis {
         let slopes: Vec<f64> = slopes
             .map(|(a, t)| (a - mean * t) / self.total.value)
             .collect();
-        (mean, self.error(&left_out, &slopes), left_out)
+        let error = self.error(&left_out, &slopes, &self.influence(values, mean));
+        (mean, error, left_out)
     }
 }
 
@@ -118,7 +147,9 @@ impl Basis {
             let slopes: Vec<f64> = slopes
                 .map(|(a, t)| (a - variance * t) / self.total.value / (2.0 * sd))
                 .collect();
-            self.error(&left_sd, &slopes)
+            let mut influence = self.influence(&centred, variance);
+            influence.iter_mut().for_each(|v| *v /= 2.0 * sd);
+            self.error(&left_sd, &slopes, &influence)
         };
         let (quantiles, se_quantiles) = self.quantiles(draws);
         ColumnEstimate {

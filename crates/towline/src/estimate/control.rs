@@ -20,7 +20,7 @@ const MOST_LEVERAGE: f64 = 0.7;
 
 /// Controls are constant beyond so many standard deviations: in a heavy tail of π̃ the fourth power of a few points would be all that
 /// a regression sees, while the weights there are small.
-const FURTHEST: f64 = 3.0;
+pub(super) const FURTHEST: f64 = 3.0;
 
 /// Polynomials in whitened x, made orthonormal under π̃.
 #[derive(Debug, Clone)]
@@ -57,7 +57,7 @@ impl Controls {
         let mut means = vec![0.0; q];
         let mut values = vec![0.0; q];
         for w in free.draws() {
-            fill(&terms, w, &mut values);
+            fill(&terms, w, FURTHEST, &mut values);
             means
                 .iter_mut()
                 .zip(&values)
@@ -65,7 +65,7 @@ impl Controls {
         }
         let mut covariance = vec![0.0; q * q];
         for w in free.draws() {
-            fill(&terms, w, &mut values);
+            fill(&terms, w, FURTHEST, &mut values);
             values.iter_mut().zip(&means).for_each(|(v, m)| *v -= m);
             for i in 0..q {
                 for j in 0..=i {
@@ -94,6 +94,11 @@ impl Controls {
         Some(controls)
     }
 
+    /// The products that they are made of.
+    pub fn terms(&self) -> &[Vec<usize>] {
+        &self.terms
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.terms.len()
@@ -102,7 +107,7 @@ impl Controls {
     /// Their values at a whitened point, with mean zero and covariance one under π̃.
     pub fn at(&self, w: &[f64]) -> Vec<f64> {
         let mut values = vec![0.0; self.terms.len()];
-        fill(&self.terms, w, &mut values);
+        fill(&self.terms, w, FURTHEST, &mut values);
         values
             .iter_mut()
             .zip(&self.means)
@@ -176,11 +181,12 @@ fn up_to(p: usize, degree: usize) -> Vec<Vec<usize>> {
     all
 }
 
-fn fill(terms: &[Vec<usize>], w: &[f64], values: &mut [f64]) {
+/// Products of coordinates that are constant beyond `furthest`.
+pub(super) fn fill(terms: &[Vec<usize>], w: &[f64], furthest: f64, values: &mut [f64]) {
     for (value, term) in values.iter_mut().zip(terms) {
         *value = term
             .iter()
-            .map(|&k| w[k].clamp(-FURTHEST, FURTHEST))
+            .map(|&k| w[k].clamp(-furthest, furthest))
             .product();
     }
 }

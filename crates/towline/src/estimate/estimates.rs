@@ -136,7 +136,7 @@ impl Estimates {
             .map(|point| scale.surrogate.whitened(&point.x))
             .collect();
         let basis = Controls::for_points(points.len(), free)
-            .find_map(|controls| Basis::new(controls, &whitened, &weights))?;
+            .find_map(|controls| Basis::new(controls, &whitened, &weights, free))?;
         let used = basis.controls();
         let width = names.len() + 1;
         let columns = names.iter().enumerate().map(|(k, name)| {
@@ -153,16 +153,10 @@ impl Estimates {
         let columns: Vec<ColumnEstimate> = columns.collect();
         let shares = basis.shares();
         let evidence = constant.map(|(log_constant, error)| {
-            let left: Vec<f64> = basis.total.left_out.iter().map(|t| t.ln()).collect();
-            let slopes: Vec<f64> = basis
-                .total
-                .slopes
-                .iter()
-                .map(|s| s / basis.total.value)
-                .collect();
+            let (log_total, of_points) = basis.log_total();
             Evidence {
-                ln_z: log_constant + top + basis.total.value.ln(),
-                se: (basis.error(&left, &slopes).powi(2) + error * error).sqrt(),
+                ln_z: log_constant + top + log_total,
+                se: of_points.hypot(error),
             }
         });
         let mean = massive.iter().sum::<f64>() / massive.len() as f64;

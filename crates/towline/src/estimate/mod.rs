@@ -15,6 +15,7 @@ mod free;
 mod plan;
 mod point;
 mod reference;
+mod tail;
 #[cfg(test)]
 mod tests;
 mod weight;

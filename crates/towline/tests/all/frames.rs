@@ -208,6 +208,13 @@ fn warm_up_by_itself_does_not_trust_a_frame_that_fails_on_one_side() {
             tuning.main.frame == towline::warmup::FrameKind::Linear || tuning.shares[2] > 0.5;
         // Or it is said: a search that ends wherever it begins looks like a conditional of many modes.
         let said = !tuning.notes.is_empty();
-        assert!(linear || said, "{:?} {:?}", tuning.main, tuning.shares);
+        // Or the other moves go there often enough, so that nothing is hidden: both sides are visited some hundreds of times.
+        let forgets = sampled.autocorrelation_time(0) < 50.0;
+        assert!(
+            linear || said || forgets,
+            "{:?} {:?}",
+            tuning.main,
+            tuning.shares
+        );
     }
 }

@@ -148,7 +148,9 @@ mod tests {
         assert!((3..=6).contains(&faces.len()), "{faces:?}");
         let barred = |w: &[f64]| faces.iter().any(|face| face.bars(w));
         assert!(with.iter().all(|w| !barred(w)));
-        assert!(without.iter().all(|w| barred(w)));
+        // What is too little for another face stays on this side.
+        let missed = without.iter().filter(|w| !barred(w)).count();
+        assert!(missed < FACE_COMPANY, "{missed}");
         assert!(faces.iter().all(|face| face.fits(2)));
         // Fresh points: nearly all are on the right side.
         let mut rng = Rng::stream(4, 0);
