@@ -336,9 +336,9 @@ fn errors_of_means_and_of_the_evidence_are_what_they_say() {
         for (what, square) in ["x", "y", "x²", "ln Z"].iter().zip(squares) {
             let rms = square.sqrt();
             // √(χ²(60)/60): sd 0.09. Errors that see tails where no point went are too large for a surrogate as poor as this one,
-            // which has them where the target has none; too small is what they must not be.
+            // which has them where the target has none: up to three times. Too small is what they must not be.
             assert!(
-                (0.4..1.4).contains(&rms),
+                (0.33..1.4).contains(&rms),
                 "{count} points, {what}: rms z {rms}"
             );
         }
