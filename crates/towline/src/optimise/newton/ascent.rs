@@ -4,8 +4,8 @@ use super::here::Here;
 use crate::linalg::dot;
 use crate::linalg::packed::{cholesky, copy, solve, solve_transposed};
 
-/// A direction curved less than this (in the learned scale) is flat: the learned scale stands.
-pub(super) const FLAT: f64 = 1e-6;
+/// With every axis brought to the curvature 1, a direction across them curved less than this is flat.
+const FLAT: f64 = 1e-6;
 
 /// Where to go from here.
 #[derive(Debug, Clone, Default)]
@@ -29,8 +29,7 @@ impl Ascent {
     pub fn look(&mut self, here: &Here) {
         let dim = here.at.len();
         if cholesky(&here.curvature, dim, &mut self.rows).is_ok() {
-            let flat = (0..dim).any(|k| here.curvature[k * dim + k] < FLAT);
-            if !flat {
+            if !here.flat.contains(&true) {
                 copy(&mut self.step, &here.gradient);
                 solve(&self.rows, &mut self.step);
                 solve_transposed(&self.rows, &mut self.step);
@@ -51,7 +50,10 @@ impl Ascent {
         let dim = here.at.len();
         // Curvatures may differ by many orders of magnitude: bring the diagonal to 1 first.
         let scale: Vec<f64> = (0..dim)
-            .map(|k| here.curvature[k * dim + k].abs().max(FLAT).sqrt())
+            .map(|k| match here.flat[k] {
+                true => FLAT.sqrt(),
+                false => here.curvature[k * dim + k].abs().sqrt(),
+            })
             .collect();
         let matrix = faer::Mat::from_fn(dim, dim, |i, j| {
             here.curvature[i * dim + j] / (scale[i] * scale[j])
@@ -90,7 +92,7 @@ impl Ascent {
         }
         // A direction whose own curvature is flat keeps the learned scale, not the floor's.
         for k in 0..dim {
-            if here.curvature[k * dim + k].abs() < FLAT {
+            if here.flat[k] {
                 for j in 0..dim {
                     curvature[k * dim + j] = 0.0;
                     curvature[j * dim + k] = 0.0;

@@ -1,12 +1,22 @@
 //! Where Newton's method stands, what it sees there by differences, and its steps.
 
-use super::ascent::{Ascent, FLAT};
+use super::ascent::Ascent;
 use crate::linalg::dot;
 use crate::linalg::packed::{cholesky, copy, fit};
 use crate::optimise::surface::{Surface, clean};
 
 /// From a top looked at twice: steps of so many widths up the slope that is left.
 const UPHILL: [f64; 5] = [2.0, 8.0, 30.0, 120.0, 500.0];
+
+/// A change of the height that is seen, in log units: a model's rounding may make smaller ones.
+const SEEN: f64 = 1e-7;
+/// Where nothing is seen, steps grow by this factor, so many times.
+const LONGER: f64 = 8.0;
+pub(super) const MOST_LONGER: usize = 5;
+/// And to no more than this many first steps: `LONGER` to the power of `MOST_LONGER`.
+const LONGEST: f64 = 32768.0;
+/// Where the surface gives its own curvature, a direction wider than a million times the learned scale is flat.
+const FLAT_EXACT: f64 = 1e-12;
 
 /// Where differences are taken, and the heights a step up and a step down each axis.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +34,10 @@ pub(super) struct Here {
     pub first_steps: Vec<f64>,
     pub gradient: Vec<f64>,
     pub curvature: Vec<f64>,
+    /// Axes that bend too little to be seen over the steps taken: the learned scale stands there. By what was seen, not by a
+    /// bound on the width itself: in the tail of a scale's posterior the conditional may be thousands of times wider than it
+    /// was learned, and a frame that keeps the learned scale there closes that tail.
+    pub flat: Vec<bool>,
     /// Axes along which nothing could be seen beside a height too large.
     pub unseen: Vec<usize>,
     /// A point to be tried, and the best of those tried.
@@ -46,6 +60,7 @@ impl Here {
         }
         fit(&mut self.gradient, dim);
         fit(&mut self.curvature, dim * dim);
+        self.flat.resize(dim, false);
         self.unseen.clear();
     }
 
@@ -188,16 +203,16 @@ impl Here {
                 self.unseen.push(k);
                 return Some((self.height, self.height));
             }
-            let unseen = change < 1e-7;
+            let unseen = change < SEEN;
             if lost && shorter < 40 {
                 shorter += 1;
                 self.steps[k] = h / 8.0;
             } else if lost {
                 return None;
-            } else if unseen && longer < 5 && shorter == 0 {
+            } else if unseen && longer < MOST_LONGER && shorter == 0 {
                 longer += 1;
                 // A step left over from a much narrower place starts again from the learned scale.
-                self.steps[k] = (8.0 * h).max(self.first_steps[k]);
+                self.steps[k] = (LONGER * h).max(self.first_steps[k]);
             } else {
                 return Some((up, down));
             }
@@ -211,13 +226,24 @@ impl Here {
             .all(|v| v.is_finite())
     }
 
+    /// Takes a curvature that the surface gave as it is.
+    pub fn trust_curvature(&mut self) {
+        let dim = self.at.len();
+        for k in 0..dim {
+            self.flat[k] = self.curvature[k * dim + k].abs() < FLAT_EXACT;
+        }
+    }
+
     /// Sets the next difference steps by the curvature found; returns whether the last were fitting.
     pub fn refit_steps(&mut self, share: f64) -> bool {
         let dim = self.at.len();
         let mut fitting = true;
         for k in 0..dim {
             let curved = self.curvature[k * dim + k];
-            if curved > FLAT {
+            // (Steps shortened beside a wall show less than the first ones would.)
+            let reach = self.steps[k].max(self.first_steps[k]);
+            self.flat[k] = curved.abs() * (reach * reach) < SEEN;
+            if curved > 0.0 && !self.flat[k] {
                 let width = 1.0 / curved.sqrt();
                 fitting &=
                     self.steps[k] < 4.0 * share * width && self.steps[k] > 0.03 * share * width;
@@ -226,6 +252,19 @@ impl Here {
             }
         }
         fitting
+    }
+
+    /// Before a place is taken for a top: longer steps along axes that show no bend, if any can be taken. A slight slope is all that
+    /// short steps show of the side of a peak much wider than was learned.
+    pub fn look_further(&mut self) -> bool {
+        let mut further = false;
+        for k in 0..self.at.len() {
+            if self.flat[k] && self.steps[k] < LONGEST * self.first_steps[k] {
+                self.steps[k] *= LONGER;
+                further = true;
+            }
+        }
+        further
     }
 
     /// After a climb that could not gain: perhaps the differences were too coarse.

@@ -15,7 +15,7 @@ mod tests;
 use super::coordinate::feel;
 use super::surface::{STRAYED, Surface, clean};
 use ascent::Ascent;
-use here::{Around, Here};
+use here::{Around, Here, MOST_LONGER};
 
 /// The top.
 #[derive(Debug, Clone)]
@@ -118,7 +118,7 @@ impl Newton {
         if here.height == f64::NEG_INFINITY {
             return None;
         }
-        let (mut refined, mut gained) = (false, 0.0);
+        let (mut refined, mut gained, mut further) = (false, 0.0, 0);
         // A climb that came from afar may have stopped on a tail so flat that differences take it for a top.
         let mut doubtful = false;
         let mut share = width;
@@ -139,7 +139,12 @@ impl Newton {
                 return None;
             }
             // Steps that were far from the peak's own width have measured something else than its curvature.
-            let fitting = exact || here.refit_steps(share);
+            let fitting = if exact {
+                here.trust_curvature();
+                true
+            } else {
+                here.refit_steps(share)
+            };
             ascent.look(here);
             let decrement = ascent.decrement;
             if decrement < 4.0 && !here.unseen.is_empty() {
@@ -149,10 +154,15 @@ impl Newton {
                 }
                 continue;
             }
+            let at_top = ascent.concave && decrement < CLOSE;
+            if at_top && !exact && further < MOST_LONGER && here.look_further() {
+                further += 1;
+                continue;
+            }
             // (Not where heights are rough and dear, as those of a marginal are.)
             let late = round >= 4 || round == 0 && (decrement > DOUBTFUL || !ascent.concave);
             doubtful |= late && width <= STEP;
-            if ascent.concave && decrement < CLOSE {
+            if at_top {
                 if fitting || refined {
                     if doubtful && here.look_uphill(surface) {
                         continue;

@@ -209,3 +209,33 @@ fn no_top_is_said_rather_than_invented() {
         "growth without end"
     );
 }
+
+#[test]
+fn a_peak_a_million_times_wider_than_was_learned_has_its_own_width() {
+    for wide in [1e2, 1e3, 3e3, 1e4, 1e6] {
+        let (peak, evaluations) = top(
+            |u| {
+                -0.5 * (u[0] / wide - 1.0).powi(2) - 0.5 * (u[1] / wide - 0.3 * u[0] / wide).powi(2)
+            },
+            &[0.0, 0.0],
+        );
+        let peak = peak.expect("a top");
+        let expected = [1.09, -0.3, -0.3, 1.0];
+        for (curved, expected) in peak.curvature.iter().zip(expected) {
+            let found = curved * wide * wide;
+            assert!(
+                (found - expected).abs() < 0.02,
+                "{wide}: {found} instead of {expected} after {evaluations}"
+            );
+        }
+        assert!((peak.at[0] / wide - 1.0).abs() < 0.05, "{:?}", peak.at);
+    }
+}
+
+#[test]
+fn a_direction_in_which_nothing_changes_keeps_the_learned_scale() {
+    let (peak, _) = top(|u| -0.5 * u[0] * u[0] + 0.0 * u[1], &[0.4, 0.2]);
+    let peak = peak.expect("a top");
+    assert!((peak.curvature[3] - 1.0).abs() < 1e-9, "{peak:?}");
+    assert!((peak.curvature[0] - 1.0).abs() < 0.01, "{peak:?}");
+}
