@@ -200,9 +200,9 @@ check-data:
 	cargo build --release
 	python3 tests/data/check.py target/release/towline
 
-## gallery    samples every target of the gallery with eight seeds, nothing set, and judges it (some minutes; target/gallery.json)
+## gallery    samples every target of the gallery with eight seeds, nothing set, and judges it (target/gallery.json; CONTINUE=1 continues an interrupted one)
 gallery:
-	cargo run --release --package towline-gallery
+	cargo run --release --package towline-gallery --bin towline-gallery -- $(if $(CONTINUE),--continue)
 
 ## estimates   replicated estimates by weights on targets whose moments and constants are known: z-scores and costs (half an hour)
 estimates:

@@ -1,8 +1,9 @@
 //! `make gallery`: every target, eight seeds each, into target/gallery.json; names as arguments for some of them, `--seeds=N`,
-//! `--json=FILE` for what is said of those.
+//! `--json=FILE` for what is said of those. What is said of each target is kept in target/gallery as soon as it is known:
+//! `--continue` takes from there what an interrupted gallery, of the same engine, has already judged.
 
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use towline::Rng;
 use towline_gallery::{Known, Verdict, run, targets};
@@ -15,12 +16,14 @@ const DOTS: usize = 600;
 const SEEDS: u64 = 8;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut seeds, mut names, mut json) = (SEEDS, Vec::new(), None);
+    let (mut seeds, mut names, mut json, mut continued) = (SEEDS, Vec::new(), None, false);
     for argument in std::env::args().skip(1) {
         if let Some(count) = argument.strip_prefix("--seeds=") {
             seeds = count.parse()?;
         } else if let Some(path) = argument.strip_prefix("--json=") {
             json = Some(path.to_owned());
+        } else if argument == "--continue" {
+            continued = true;
         } else {
             names.push(argument);
         }
@@ -34,6 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .iter()
         .map(|target| (target.name.clone(), serde_json::json!(picture(target))))
         .collect();
+    let kept = Kept::new(continued)?;
     // Several targets side by side: a run's own threads wait for each other most of the time, and nothing here is timed.
     let count = chosen.len();
     let queue = Mutex::new(chosen.into_iter().enumerate());
@@ -46,9 +50,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                     let next = queue.lock().expect("no worker panics").next();
                     let Some((place, target)) = next else { break };
                     let begun = std::time::Instant::now();
-                    let verdict = run(target, 1..seeds + 1, DRAWS);
+                    let verdict = match kept.verdict(&target.name, seeds) {
+                        Some(verdict) => Ok(verdict),
+                        None => run(target, 1..seeds + 1, DRAWS),
+                    };
                     if let Ok(verdict) = &verdict {
                         tell(verdict, begun.elapsed().as_secs_f64());
+                        kept.keep(verdict);
                     }
                     let mut done = done.lock().expect("no worker panics");
                     done.push((place, verdict));
@@ -67,7 +75,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         std::fs::write(path, &all)?;
     }
     if names.is_empty() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/gallery.json");
+        let path = target_folder().join("gallery.json");
         std::fs::write(&path, all)?;
         std::fs::write(
             path.with_file_name("gallery-draws.json"),
@@ -75,6 +83,46 @@ fn main() -> Result<(), Box<dyn Error>> {
         )?;
     }
     Ok(())
+}
+
+fn target_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../target")
+}
+
+/// What is known of targets already, a file each: the whole takes longer than most people wait.
+struct Kept {
+    folder: PathBuf,
+    continued: bool,
+}
+
+impl Kept {
+    fn new(continued: bool) -> std::io::Result<Self> {
+        let folder = target_folder().join("gallery");
+        std::fs::create_dir_all(&folder)?;
+        Ok(Self { folder, continued })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.json"))
+    }
+
+    /// What was said before, from as many seeds, where a gallery is continued.
+    fn verdict(&self, name: &str, seeds: u64) -> Option<Verdict> {
+        if !self.continued {
+            return None;
+        }
+        let text = std::fs::read_to_string(self.path(name)).ok()?;
+        let verdict: Verdict = serde_json::from_str(&text).ok()?;
+        (verdict.seeds as u64 == seeds).then_some(verdict)
+    }
+
+    fn keep(&self, verdict: &Verdict) {
+        let path = self.path(&verdict.name);
+        let text = serde_json::to_string_pretty(verdict).expect("numbers and words");
+        if let Err(error) = std::fs::write(&path, text) {
+            eprintln!("{}: {error}", path.display());
+        }
+    }
 }
 
 /// A line for a target, and what its first warned run said.

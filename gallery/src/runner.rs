@@ -2,7 +2,7 @@
 
 use crate::judge::Truth;
 use crate::known::Known;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use towline::diagnose::pooled_autocorrelation_time;
 use towline::run::{Run, Settings};
@@ -10,7 +10,7 @@ use towline::store::RunDir;
 use towline::{Cost, RunSummary};
 
 /// What the gallery says of one target.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Verdict {
     /// The target's name.
     pub name: String,
