@@ -8,12 +8,12 @@ mod orders;
 #[cfg(test)]
 mod tests;
 
+use super::levenberg::{Equations, Fitted, improve};
 use super::limits::{
-    BEND_CLIP, BEND_CROSSED, BEND_FALL, BEND_LOG_SCALE, BEND_REACH, BEND_RIDGE, BEND_ROUNDS,
-    POINTS_PER_BEND,
+    BEND_CROSSED, BEND_LOG_SCALE, BEND_REACH, BEND_RIDGE, BEND_ROUNDS, POINTS_PER_BEND,
 };
 use super::visits::Visit;
-use crate::linalg::{Factor, dot};
+use crate::linalg::dot;
 use orders::{orders, regress};
 use serde::{Deserialize, Serialize};
 
@@ -85,12 +85,17 @@ impl Bend {
             .collect();
         let mut best: Option<(f64, Self)> = None;
         for order in orders(&white, &shares, p) {
-            let mut bend = Self::begin(order, (&centre, &sds), &white, seen, &shares, crossed);
-            let Some(error) = bend.improve(&white, seen) else {
+            let mut fit = Fit {
+                bend: Self::begin(order, (&centre, &sds), &white, seen, &shares, crossed),
+                level: 0.0,
+                white: &white,
+                seen,
+            };
+            let Some(error) = improve(&mut fit, BEND_ROUNDS) else {
                 continue;
             };
             if best.as_ref().is_none_or(|(so_far, _)| error < *so_far) {
-                best = Some((error, bend));
+                best = Some((error, fit.bend));
             }
         }
         best.map(|(_, bend)| bend)
@@ -141,84 +146,6 @@ impl Bend {
             bend.lines.push(Line { middle, log_scale });
         }
         bend
-    }
-
-    /// Levenberg and Marquardt on the log density, with errors clipped; returns the mean clipped error.
-    fn improve(&mut self, white: &[Vec<f64>], seen: &[Seen]) -> Option<f64> {
-        let (mut level, mut damping) = (0.0, 1e-2);
-        let mut here = self.equations(level, white, seen);
-        for _ in 0..BEND_ROUNDS {
-            let Some(step) = here.step(damping) else {
-                damping *= 100.0;
-                continue;
-            };
-            let lines = self.lines.clone();
-            let mut rest = step[1..].iter();
-            for line in &mut self.lines {
-                let all = line.middle.iter_mut().chain(&mut line.log_scale);
-                for (c, step) in all.zip(&mut rest) {
-                    *c += step;
-                }
-            }
-            let there = self.equations(level + step[0], white, seen);
-            if there.loss < here.loss {
-                level += step[0];
-                damping = (0.3 * damping).max(1e-9);
-                let little = there.loss > (1.0 - BEND_FALL) * here.loss;
-                here = there;
-                if little {
-                    break;
-                }
-            } else {
-                self.lines = lines;
-                damping *= 10.0;
-            }
-        }
-        here.loss.is_finite().then(|| here.loss.sqrt())
-    }
-
-    /// The normal equations of a step from here.
-    fn equations(&self, level: f64, white: &[Vec<f64>], seen: &[Seen]) -> Equations {
-        let p = self.order.len();
-        let numbers = |line: &Line| line.middle.len() + line.log_scale.len();
-        let size = 1 + self.lines.iter().map(numbers).sum::<usize>();
-        let mut all = Equations {
-            normal: vec![0.0; size * size],
-            right: vec![0.0; size],
-            loss: 0.0,
-            weight: 0.0,
-        };
-        let mut row = Vec::with_capacity(size);
-        for (t, s) in white.iter().zip(seen) {
-            row.clear();
-            row.push(1.0);
-            let mut value = level;
-            for k in 0..p {
-                let before = self.before(t, k);
-                let (middle, scale) = (self.middle_features(&before), scale_features(&before));
-                let log_scale = self.log_scale(k, &scale);
-                let thin = (-log_scale).exp();
-                let z = (t[self.order[k]] - dot(&middle, &self.lines[k].middle)) * thin;
-                value -= 0.5 * z * z + log_scale;
-                row.extend(middle.iter().map(|f| z * thin * f));
-                row.extend(scale.iter().map(|f| (z * z - 1.0) * f));
-            }
-            let off = -s.below - value;
-            let clipped = off.abs().min(BEND_CLIP);
-            // Huber's: squares of small errors, and large ones only as they are.
-            all.loss += s.weight * clipped * (2.0 * off.abs() - clipped);
-            all.weight += s.weight;
-            let counts = s.weight * (clipped / off.abs().max(1e-12)).min(1.0);
-            for i in 0..size {
-                let scaled = counts * row[i];
-                all.right[i] += scaled * off;
-                for j in 0..=i {
-                    all.normal[i * size + j] += scaled * row[j];
-                }
-            }
-        }
-        all.loss /= all.weight;
-        all
     }
 
     /// The variables before the k-th, within their ranges.
@@ -307,31 +234,53 @@ impl Bend {
     }
 }
 
-/// What a step of the fit needs to know.
-struct Equations {
-    /// The lower half.
-    normal: Vec<f64>,
-    right: Vec<f64>,
-    loss: f64,
-    weight: f64,
+/// A map in the making: the visits that it is to explain, and the level of their log densities.
+#[derive(Clone)]
+struct Fit<'a> {
+    bend: Bend,
+    level: f64,
+    white: &'a [Vec<f64>],
+    seen: &'a [Seen],
 }
 
-impl Equations {
-    fn step(&self, damping: f64) -> Option<Vec<f64>> {
-        let size = self.right.len();
-        let mut normal = self.normal.clone();
-        for i in 0..size {
-            for j in 0..i {
-                normal[j * size + i] = normal[i * size + j];
+impl Fitted for Fit<'_> {
+    fn advance(&mut self, step: &[f64]) {
+        self.level += step[0];
+        let mut rest = step[1..].iter();
+        for line in &mut self.bend.lines {
+            let all = line.middle.iter_mut().chain(&mut line.log_scale);
+            for (c, step) in all.zip(&mut rest) {
+                *c += step;
             }
-            normal[i * size + i] *= 1.0 + damping;
-            normal[i * size + i] += BEND_RIDGE * self.weight;
         }
-        let factor = Factor::from_covariance(&normal, "a bend's normal equations").ok()?;
-        let mut step = self.right.clone();
-        factor.solve(&mut step);
-        factor.solve_transposed(&mut step);
-        step.iter().all(|v| v.is_finite()).then_some(step)
+    }
+
+    fn equations(&self) -> Equations {
+        let bend = &self.bend;
+        let p = bend.order.len();
+        let numbers = |line: &Line| line.middle.len() + line.log_scale.len();
+        let size = 1 + bend.lines.iter().map(numbers).sum::<usize>();
+        let mut all = Equations::new(size);
+        let mut row = Vec::with_capacity(size);
+        for (t, s) in self.white.iter().zip(self.seen) {
+            row.clear();
+            row.push(1.0);
+            let mut value = self.level;
+            for k in 0..p {
+                let before = bend.before(t, k);
+                let (middle, scale) = (bend.middle_features(&before), scale_features(&before));
+                let log_scale = bend.log_scale(k, &scale);
+                let thin = (-log_scale).exp();
+                let z = (t[bend.order[k]] - dot(&middle, &bend.lines[k].middle)) * thin;
+                value -= 0.5 * z * z + log_scale;
+                row.extend(middle.iter().map(|f| z * thin * f));
+                row.extend(scale.iter().map(|f| (z * z - 1.0) * f));
+            }
+            all.add(&row, -s.below - value, s.weight);
+        }
+        all.ridge = BEND_RIDGE * all.weight;
+        all.loss /= all.weight;
+        all
     }
 }
 

@@ -13,6 +13,7 @@ mod choose;
 mod faces;
 mod free;
 mod jump;
+mod levenberg;
 mod limits;
 mod polynomial;
 mod process;
