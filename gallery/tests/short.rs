@@ -31,6 +31,18 @@ fn twenty_slow_variables_are_learned() {
 }
 
 #[test]
+fn thirty_slow_variables_whose_mass_lies_far_from_the_mode_are_learned() {
+    let verdict = judged("slow30");
+    assert!(verdict.right && verdict.slow_per_effective < 5.0);
+    assert_eq!(verdict.warned, 0, "{:?}", verdict.warnings);
+}
+
+#[test]
+fn the_tail_of_a_scale_is_open_where_the_conditional_is_a_thousand_times_wider() {
+    assert!(judged("horseshoe").right);
+}
+
+#[test]
 fn a_second_mode_twenty_sd_away_is_found() {
     assert!(judged("far2").right);
 }

@@ -24,6 +24,10 @@ pub const COMPANY_SHARE: f64 = 0.02;
 /// not the furthest point, which one odd estimate could put anywhere.
 pub const RADIUS_SHARE: f64 = 0.995;
 
+/// With more slow variables than this the mass of a normal lies in a shell far from its mode, and the curvature at the mode comes from
+/// differences: exploring begins in the (heated) shell, and heated tails are kept from running away.
+pub const MANY_SLOW: usize = 8;
+
 /// Points up to this multiple of the radius still take part in the fit, so that the edge is not extrapolated.
 pub const FIT_REACH: f64 = 1.5;
 

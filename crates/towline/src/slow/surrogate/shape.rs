@@ -1,7 +1,9 @@
 //! The surrogate in whitened coordinates: a Gaussian with linear tails, and a guarded correction.
 
 use super::faces::Face;
-use super::limits::{FACE_DEPTH, FACE_DEPTH_HEATED, MARGIN, POWER_LEAST, POWER_SHARE, TAIL_RATE};
+use super::limits::{
+    FACE_DEPTH, FACE_DEPTH_HEATED, MANY_SLOW, MARGIN, POWER_LEAST, POWER_SHARE, TAIL_RATE,
+};
 use super::polynomial::Polynomial;
 use super::process::Process;
 use super::radial::Radial;
@@ -74,6 +76,17 @@ impl Guard {
         }
     }
 
+    /// How steeply it is to fall beyond the radius where it is heated. Many variables have their mass where the volume's growth and the
+    /// density's fall are in balance: tails made a few times less steep would move all of it outwards, to where nothing is worth a visit.
+    #[inline]
+    fn slope_to_heat(&self, dim: usize, heat: f64) -> f64 {
+        if dim <= MANY_SLOW {
+            return self.slope;
+        }
+        let steeper = heat * ((dim - 1) as f64 / self.radius + TAIL_RATE);
+        steeper.min(self.radius).max(self.slope)
+    }
+
     /// The correction, bounded, at a point of this squared length inside the radius.
     #[inline]
     pub fn bound(&self, correction: f64, square: f64) -> f64 {
@@ -114,13 +127,14 @@ impl Shape {
     /// Continuous; along every ray beyond R it falls, and rises relative to the Gaussian.
     #[inline]
     pub fn log_density(&self, w: &[f64]) -> f64 {
-        self.followed(w, self.guard.power) - self.wall(w, FACE_DEPTH)
+        self.followed(w, self.guard.slope, self.guard.power) - self.wall(w, FACE_DEPTH)
     }
 
-    /// The same with exponential tails: those of a power, heated, might have no end.
+    /// The same to be raised to the power one over `heat`, with exponential tails: those of a power might have no end.
     #[inline]
-    pub fn with_an_end(&self, w: &[f64]) -> f64 {
-        self.followed(w, None) - self.wall(w, FACE_DEPTH_HEATED)
+    pub fn with_an_end(&self, w: &[f64], heat: f64) -> f64 {
+        let slope = self.guard.slope_to_heat(w.len(), heat);
+        self.followed(w, slope, None) - self.wall(w, FACE_DEPTH_HEATED)
     }
 
     /// What is lost beyond a wall.
@@ -134,7 +148,7 @@ impl Shape {
     }
 
     #[inline]
-    fn followed(&self, w: &[f64], power: Option<f64>) -> f64 {
+    fn followed(&self, w: &[f64], slope: f64, power: Option<f64>) -> f64 {
         let square: f64 = w.iter().map(|v| v * v).sum();
         let radius = self.guard.radius;
         if square <= radius * radius {
@@ -145,7 +159,7 @@ impl Shape {
         if !distance.is_finite() {
             return f64::NEG_INFINITY;
         }
-        let light = self.guard.slope * (distance - radius);
+        let light = slope * (distance - radius);
         let fall = power.map_or(light, |power| light.min(power * (distance / radius).ln()));
         self.edge(w, distance) - fall
     }

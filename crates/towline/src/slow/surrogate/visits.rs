@@ -3,7 +3,7 @@
 use super::faces::{self, Face};
 use super::limits::{
     BARRED_DEPTH, BULK_SHARE, COMPANY_SHARE, FACE_FALL, FACE_MOST_SLOW, FIT_REACH, HOPELESS,
-    RADIUS_SHARE, TAIL_FROM, WEIGHT_RATE,
+    MANY_SLOW, RADIUS_SHARE, TAIL_FROM, WEIGHT_RATE,
 };
 use crate::linalg::Factor;
 use serde::{Deserialize, Serialize};
@@ -118,7 +118,12 @@ impl Samples {
             return None;
         }
         distances.sort_by(f64::total_cmp);
-        let radius = reach * distances[((distances.len() - 1) as f64 * RADIUS_SHARE) as usize];
+        let seen = distances[((distances.len() - 1) as f64 * RADIUS_SHARE) as usize];
+        let mut radius = reach * seen;
+        if reach > 1.0 && dim > MANY_SLOW {
+            // Differences about the mode lie far inside the shell in which draws will be: go there at once.
+            radius = radius.max((heat * chi_squared.inverse_cdf(0.5)).sqrt());
+        }
         let tails = points
             .iter()
             .map(|visit| (sample(&visit.x, 0.0), visit.log_marginal - top))

@@ -109,7 +109,7 @@ pub(super) fn heated(shape: &Shape, heat: f64) -> impl Fn(&[f64]) -> f64 + '_ {
         for (w, v) in w.iter_mut().zip(v) {
             *w = scale * v;
         }
-        shape.with_an_end(w) / heat
+        shape.with_an_end(w, heat) / heat
     }
 }
 
