@@ -3,7 +3,7 @@
 A page has `<!-- table: NAME -->` where the table NAME of this file stands, and `<!-- end of table -->` below it; a figure in a
 sentence stands between `<!-- figure: NAME -->` and `<!-- -->`. So pages cannot disagree; `make test-docs` compares with --check.
 Files in docs/figures: peers.csv (`make bench-peers`), cobaya.csv and cmb.csv (`make bench-cobaya`), frames.csv, ncsids.txt and
-pendulum.txt (`make figures`), scaling.csv (`make bench-scaling`), gallery.csv (`make gallery-page`), mixed_peers.csv (see mixed.py).
+pendulum.txt (`make figures`), scaling.csv (`make bench-scaling`), gallery.csv (`make gallery-page`), mixed_peers.csv (see mixed.py). Minutes are CONTRIBUTING's.
 
 A table of figures that is typed by hand is refused, unless `<!-- typed: WHY -->` stands above it; --check lists these.
 """
@@ -231,13 +231,30 @@ def approximations():
     return table(["", "program", "estimate, or median", "90 % interval"], lines)
 
 
+#: The two commands of the first screen, and what they do.
+COMMANDS = {
+    "make demo": "builds the command, fits the map of this page to built-in data, writes demo/map.png and demo/report.html",
+    "make test": "format, lints, docs and every test, as CI runs them",
+}
+
+
+def commands():
+    """The two commands with what they take, by CONTRIBUTING's table, which is typed by whoever measures."""
+    took = {}
+    for line in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("| `"):
+            name, first = line.strip("|").split("|")[:2]
+            took[name.strip(" `")] = first.split()[0]
+    return "```sh\n" + "".join(f"{name}    # {took[name]} minutes: {does}\n" for name, does in COMMANDS.items()) + "```\n"
+
+
 def text(name):
     """What a command printed."""
     return lambda: "```text\n" + (FIGURES / name).read_text(encoding="utf-8") + "```\n"
 
 
 TABLES = {
-    "frames": frames, "measured": measured, "intervals": intervals, "known": known, "scaling": scaling, "approximations": approximations,
+    "frames": frames, "measured": measured, "commands": commands, "intervals": intervals, "known": known, "scaling": scaling, "approximations": approximations,
     "peers": beside_nuts, "nuts": nuts, "gains": gains, "paper": paper, "dragging": dragging, "cmb": cmb,
     "summary-ncsids": text("ncsids.txt"), "summary-pendulum": text("pendulum.txt"),
 }  # fmt: skip
