@@ -266,8 +266,29 @@ def growth(kind, column):
     return of[-1] / of[0]
 
 
+def county(parameter, column):
+    """A figure of the first tutorial's summary: by the beginning of a row, and the place after the name."""
+    row = next(line for line in (FIGURES / "ncsids.txt").read_text(encoding="utf-8").splitlines() if line.startswith(parameter))
+    return float(row.split()[1 + column])
+
+
+def per_slow(test):
+    """Effective draws per slow evaluation of the report's drag."""
+    row = next(row for row in rows("frames.csv") if (row["test"], row["method"], row["n"]) == (test, "drag", "500"))
+    return f"{1 / float(row['slow_per_draw']):.2f}"
+
+
 #: Figures that stand in sentences.
 SENTENCES = {
+    "ncsids-slope": lambda: f"{county('center', 0):.1f}",
+    "ncsids-slope-sd": lambda: f"{county('center', 1):.1f}",
+    "ncsids-spread": lambda: f"{100 * county('gp_sd', 0):.0f}",
+    "ncsids-near": lambda: f"{county('gp_length', 2):.0f}",
+    "ncsids-far": lambda: f"{county('gp_length', 3):.0f}",
+    "report-test-1": lambda: per_slow("1"),
+    "report-test-2": lambda: per_slow("2"),
+    "report-fast": lambda: next(row["fast_per_slow"] for row in rows("frames.csv") if (row["method"], row["n"]) == ("drag", "500")),
+    "cobaya-effective-draws-not-dragged": lambda: rows("cmb.csv")[1]["least_effective_draws"],
     "cobaya-effective-draws": lambda: rows("cmb.csv")[0]["least_effective_draws"],
     "cmb-least-slow": lambda: str(min(float(row["slow_per_draw"]) for row in rows("cmb.csv")[:2])),
     "cmb-most-slow": lambda: str(max(float(row["slow_per_draw"]) for row in rows("cmb.csv")[:2])),
