@@ -1,7 +1,7 @@
 # What is done to this repository by name; `make` alone lists it.
 
 .PHONY: help demo docs figures test tools built compiled lock test-rust test-mpi test-python test-package test-cobaya test-docs test-long check-data package
-.PHONY: wheels live test-live deny semver
+.PHONY: wheels static live test-live deny semver
 .PHONY: gallery estimates gallery-page bench bench-cobaya bench-peers bench-python bench-scaling
 
 # Most builds here are from nothing, or of everything: keeping parts of crates for the next one costs more than it saves.
@@ -148,6 +148,10 @@ test-live: compiled
 ## wheels     the Python package as a wheel and a source distribution, in target/wheels (minutes)
 wheels:
 	python3 scripts/wheels.py
+
+## static     the command as one static binary for any Linux, in target/static (minutes; Rust's musl target is added when needed)
+static:
+	python3 scripts/static.py
 
 ## deny       licences and sources of all crates by the rules of deny.toml; by cargo-deny too, where it is installed
 deny:
