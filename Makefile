@@ -103,6 +103,7 @@ test-docs: package
 	python3 docs/build/command.py --check $(COMMAND)
 	python3 docs/build/tables.py --check
 	python3 docs/tests/words.py
+	python3 docs/tests/links.py
 	.venv/bin/python docs/tests/run_blocks.py $(COMMAND)
 	.venv/bin/python docs/tests/notebooks.py
 	$(MAKE) docs
