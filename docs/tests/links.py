@@ -15,9 +15,13 @@ NAMED = re.compile(r"`((?:\.ci|benches|crates|docs|examples|gallery|python|scrip
 
 
 def tracked():
-    """All files that are under version control, and their folders."""
-    done = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True, text=True)
-    files = {Path(line) for line in done.stdout.splitlines()}
+    """All files that are under version control, and their folders; all that are there, where there is no version control."""
+    done = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True) if (ROOT / ".git").exists() else None
+    if done and done.returncode == 0:
+        files = {Path(line) for line in done.stdout.splitlines()}
+    else:
+        made = ("target", ".venv", ".venv-peers")
+        files = {path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file() and path.relative_to(ROOT).parts[0] not in made}
     return files | {folder for file in files for folder in file.parents}
 
 
