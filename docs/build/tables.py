@@ -278,8 +278,17 @@ def per_slow(test):
     return f"{1 / float(row['slow_per_draw']):.2f}"
 
 
+def swing(pattern):
+    """A figure of the second tutorial's summary."""
+    return re.search(pattern, (FIGURES / "pendulum.txt").read_text(encoding="utf-8"))[1]
+
+
 #: Figures that stand in sentences.
 SENTENCES = {
+    "pendulum-effective": lambda: swing(r"least ESS ([\d,]+)"),
+    "pendulum-slow": lambda: f"{1 / float(swing('([0-9.]+) per slow')):.1f}",
+    "pendulum-frame": lambda: swing(r"in the (\w+) frame"),
+    "pendulum-inner": lambda: str(int(swing(r"n = (\d+)")) - 1),
     "ncsids-slope": lambda: f"{county('center', 0):.1f}",
     "ncsids-slope-sd": lambda: f"{county('center', 1):.1f}",
     "ncsids-spread": lambda: f"{100 * county('gp_sd', 0):.0f}",
