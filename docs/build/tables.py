@@ -285,7 +285,7 @@ def swing(pattern):
 
 #: Figures that stand in sentences.
 SENTENCES = {
-    "pendulum-effective": lambda: swing(r"least ESS ([\d,]+)"),
+    "pendulum-effective": lambda: swing(r"least ESS (\d[\d,]*\d)"),
     "pendulum-slow": lambda: f"{1 / float(swing('([0-9.]+) per slow')):.1f}",
     "pendulum-frame": lambda: swing(r"in the (\w+) frame"),
     "pendulum-inner": lambda: str(int(swing(r"n = (\d+)")) - 1),
