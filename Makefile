@@ -200,10 +200,11 @@ test-long: tools
 	TOWLINE_LONG=1 cargo test --package towline-models --test all -- --nocapture fuzz::
 	TOWLINE_LONG=1 $(MAKE) test-mpi
 
-## check-data  fits every data set, and compares with other programs' results (some minutes)
+## check-data  fits every data set, and compares with other programs' results (some minutes; docs/figures/check.csv where all data are there)
 check-data:
 	cargo build --release
-	python3 tests/data/check.py target/release/towline
+	python3 tests/data/check.py target/release/towline --figures docs/figures/check.csv
+	python3 docs/build/tables.py
 
 ## gallery    samples every target of the gallery with eight seeds, nothing set, and judges it (some minutes; target/gallery.json)
 gallery:

@@ -3,7 +3,8 @@
 A page has `<!-- table: NAME -->` where the table NAME of this file stands, and `<!-- end of table -->` below it; a figure in a
 sentence stands between `<!-- figure: NAME -->` and `<!-- -->`. So pages cannot disagree; `make test-docs` compares with --check.
 Files in docs/figures: peers.csv (`make bench-peers`), cobaya.csv and cmb.csv (`make bench-cobaya`), frames.csv, ncsids.txt and
-pendulum.txt (`make figures`), scaling.csv (`make bench-scaling`), gallery.csv (`make gallery-page`), mixed_peers.csv (see mixed.py). Minutes are CONTRIBUTING's.
+pendulum.txt (`make figures`), scaling.csv (`make bench-scaling`), gallery.csv (`make gallery-page`), check.csv
+(`make check-data`), mixed_peers.csv (see mixed.py). Minutes are CONTRIBUTING's.
 
 A table of figures that is typed by hand is refused, unless `<!-- typed: WHY -->` stands above it; --check lists these.
 """
@@ -195,6 +196,21 @@ def known():
     return said + table(["target", "slow + fast", "slow evaluations per effective draw", "with warm-up", "fast per slow"], lines)
 
 
+def same_posteriors():
+    """What `make check-data` compared; what the page has, where it has not left its figures yet."""
+    if not (FIGURES / "check.csv").exists():
+        return None
+    found = rows("check.csv")
+    of = lambda kind: [abs(float(row["figure"])) for row in found if row["kind"] == kind]
+    models = len({row["fit"] for row in found if row["kind"] == "mean"})
+    passed = sum(row["outcome"] == "passed" for row in found)
+    means, estimates = of("mean"), of("estimate")
+    return (
+        f"Of {len(found)} comparisons {passed} passed. Of the {len(means)} means of {models} models compared with NUTS' the largest difference was "
+        f"{max(means):.1f} errors;\nthe {len(estimates)} estimates lie within {max(estimates):.2f} standard deviations of the posteriors' means.\n"
+    )
+
+
 #: What grows, and what is counted.
 SIZES = {"dense": "N places (dense process)", "sparse": "N groups", "nngp": "N places (`nngp`)", "spde": "N nodes of the mesh (`spde`)"}
 
@@ -254,7 +270,7 @@ def text(name):
 
 
 TABLES = {
-    "frames": frames, "measured": measured, "commands": commands, "intervals": intervals, "known": known, "scaling": scaling, "approximations": approximations,
+    "frames": frames, "measured": measured, "commands": commands, "same-posteriors": same_posteriors, "intervals": intervals, "known": known, "scaling": scaling, "approximations": approximations,
     "peers": beside_nuts, "nuts": nuts, "gains": gains, "paper": paper, "dragging": dragging, "cmb": cmb,
     "summary-ncsids": text("ncsids.txt"), "summary-pendulum": text("pendulum.txt"),
 }  # fmt: skip
@@ -312,7 +328,8 @@ SENTENCES = {
 def filled(text):
     """A page with its tables and figures as the files have them."""
     text = FIGURE.sub(lambda place: place[1] + SENTENCES[place[2]]() + place[3], text)
-    return PLACE.sub(lambda place: place[1] + TABLES[place[2]]() + place[3], text)
+    # Nothing: what stands there stays until a bench has left its file.
+    return PLACE.sub(lambda place: place[0] if (new := TABLES[place[2]]()) is None else place[1] + new + place[3], text)
 
 
 def typed(text):
