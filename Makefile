@@ -1,7 +1,7 @@
 # What is done to this repository by name; `make` alone lists it.
 
 .PHONY: help demo docs figures test tools built compiled lock test-rust test-mpi test-python test-package test-cobaya test-docs test-long check-data package
-.PHONY: wheels live test-live deny semver
+.PHONY: wheels static live test-live deny semver
 .PHONY: gallery estimates gallery-page bench bench-cobaya bench-peers bench-python bench-scaling
 
 # Most builds here are from nothing, or of everything: keeping parts of crates for the next one costs more than it saves.
@@ -103,6 +103,7 @@ test-docs: package
 	python3 docs/build/command.py --check $(COMMAND)
 	python3 docs/build/tables.py --check
 	python3 docs/tests/words.py
+	python3 docs/tests/links.py
 	.venv/bin/python docs/tests/run_blocks.py $(COMMAND)
 	.venv/bin/python docs/tests/notebooks.py
 	$(MAKE) docs
@@ -148,6 +149,10 @@ test-live: compiled
 ## wheels     the Python package as a wheel and a source distribution, in target/wheels (minutes)
 wheels:
 	python3 scripts/wheels.py
+
+## static     the command as one static binary for any Linux, in target/static (minutes; Rust's musl target is added when needed)
+static:
+	python3 scripts/static.py
 
 ## deny       licences and sources of all crates by the rules of deny.toml; by cargo-deny too, where it is installed
 deny:
@@ -195,10 +200,11 @@ test-long: tools
 	TOWLINE_LONG=1 cargo test --package towline-models --test all -- --nocapture fuzz::
 	TOWLINE_LONG=1 $(MAKE) test-mpi
 
-## check-data  fits every data set, and compares with other programs' results (some minutes)
+## check-data  fits every data set, and compares with other programs' results (some minutes; docs/figures/check.csv where all data are there)
 check-data:
 	cargo build --release
-	python3 tests/data/check.py target/release/towline
+	python3 tests/data/check.py target/release/towline --figures docs/figures/check.csv
+	python3 docs/build/tables.py
 
 ## gallery    samples every target of the gallery with eight seeds, nothing set, and judges it (target/gallery.json; CONTINUE=1 continues an interrupted one)
 gallery:

@@ -3,7 +3,8 @@
 A page has `<!-- table: NAME -->` where the table NAME of this file stands, and `<!-- end of table -->` below it; a figure in a
 sentence stands between `<!-- figure: NAME -->` and `<!-- -->`. So pages cannot disagree; `make test-docs` compares with --check.
 Files in docs/figures: peers.csv (`make bench-peers`), cobaya.csv and cmb.csv (`make bench-cobaya`), frames.csv, ncsids.txt and
-pendulum.txt (`make figures`), scaling.csv (`make bench-scaling`), gallery.csv (`make gallery-page`), mixed_peers.csv (see mixed.py).
+pendulum.txt (`make figures`), scaling.csv (`make bench-scaling`), gallery.csv (`make gallery-page`), check.csv
+(`make check-data`), mixed_peers.csv (see mixed.py). Minutes are CONTRIBUTING's.
 
 A table of figures that is typed by hand is refused, unless `<!-- typed: WHY -->` stands above it; --check lists these.
 """
@@ -195,6 +196,21 @@ def known():
     return said + table(["target", "slow + fast", "slow evaluations per effective draw", "with warm-up", "fast per slow"], lines)
 
 
+def same_posteriors():
+    """What `make check-data` compared; what the page has, where it has not left its figures yet."""
+    if not (FIGURES / "check.csv").exists():
+        return None
+    found = rows("check.csv")
+    of = lambda kind: [abs(float(row["figure"])) for row in found if row["kind"] == kind]
+    models = len({row["fit"] for row in found if row["kind"] == "mean"})
+    passed = sum(row["outcome"] == "passed" for row in found)
+    means, estimates = of("mean"), of("estimate")
+    return (
+        f"Of {len(found)} comparisons {passed} passed. Of the {len(means)} means of {models} models compared with NUTS' the largest difference was "
+        f"{max(means):.1f} errors;\nthe {len(estimates)} estimates lie within {max(estimates):.2f} standard deviations of the posteriors' means.\n"
+    )
+
+
 #: What grows, and what is counted.
 SIZES = {"dense": "N places (dense process)", "sparse": "N groups", "nngp": "N places (`nngp`)", "spde": "N nodes of the mesh (`spde`)"}
 
@@ -231,13 +247,30 @@ def approximations():
     return table(["", "program", "estimate, or median", "90 % interval"], lines)
 
 
+#: The two commands of the first screen, and what they do.
+COMMANDS = {
+    "make demo": "builds the command, fits the map of this page to built-in data, writes demo/map.png and demo/report.html",
+    "make test": "format, lints, docs and every test, as CI runs them",
+}
+
+
+def commands():
+    """The two commands with what they take, by CONTRIBUTING's table, which is typed by whoever measures."""
+    took = {}
+    for line in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("| `"):
+            name, first = line.strip("|").split("|")[:2]
+            took[name.strip(" `")] = first.split()[0]
+    return "```sh\n" + "".join(f"{name}    # {took[name]} minutes: {does}\n" for name, does in COMMANDS.items()) + "```\n"
+
+
 def text(name):
     """What a command printed."""
     return lambda: "```text\n" + (FIGURES / name).read_text(encoding="utf-8") + "```\n"
 
 
 TABLES = {
-    "frames": frames, "measured": measured, "intervals": intervals, "known": known, "scaling": scaling, "approximations": approximations,
+    "frames": frames, "measured": measured, "commands": commands, "same-posteriors": same_posteriors, "intervals": intervals, "known": known, "scaling": scaling, "approximations": approximations,
     "peers": beside_nuts, "nuts": nuts, "gains": gains, "paper": paper, "dragging": dragging, "cmb": cmb,
     "summary-ncsids": text("ncsids.txt"), "summary-pendulum": text("pendulum.txt"),
 }  # fmt: skip
@@ -249,8 +282,38 @@ def growth(kind, column):
     return of[-1] / of[0]
 
 
+def county(parameter, column):
+    """A figure of the first tutorial's summary: by the beginning of a row, and the place after the name."""
+    row = next(line for line in (FIGURES / "ncsids.txt").read_text(encoding="utf-8").splitlines() if line.startswith(parameter))
+    return float(row.split()[1 + column])
+
+
+def per_slow(test):
+    """Effective draws per slow evaluation of the report's drag."""
+    row = next(row for row in rows("frames.csv") if (row["test"], row["method"], row["n"]) == (test, "drag", "500"))
+    return f"{1 / float(row['slow_per_draw']):.2f}"
+
+
+def swing(pattern):
+    """A figure of the second tutorial's summary."""
+    return re.search(pattern, (FIGURES / "pendulum.txt").read_text(encoding="utf-8"))[1]
+
+
 #: Figures that stand in sentences.
 SENTENCES = {
+    "pendulum-effective": lambda: swing(r"least ESS (\d[\d,]*\d)"),
+    "pendulum-slow": lambda: f"{1 / float(swing('([0-9.]+) per slow')):.1f}",
+    "pendulum-frame": lambda: swing(r"in the (\w+) frame"),
+    "pendulum-inner": lambda: str(int(swing(r"n = (\d+)")) - 1),
+    "ncsids-slope": lambda: f"{county('center', 0):.1f}",
+    "ncsids-slope-sd": lambda: f"{county('center', 1):.1f}",
+    "ncsids-spread": lambda: f"{100 * county('gp_sd', 0):.0f}",
+    "ncsids-near": lambda: f"{county('gp_length', 2):.0f}",
+    "ncsids-far": lambda: f"{county('gp_length', 3):.0f}",
+    "report-test-1": lambda: per_slow("1"),
+    "report-test-2": lambda: per_slow("2"),
+    "report-fast": lambda: next(row["fast_per_slow"] for row in rows("frames.csv") if (row["method"], row["n"]) == ("drag", "500")),
+    "cobaya-effective-draws-not-dragged": lambda: rows("cmb.csv")[1]["least_effective_draws"],
     "cobaya-effective-draws": lambda: rows("cmb.csv")[0]["least_effective_draws"],
     "cmb-least-slow": lambda: str(min(float(row["slow_per_draw"]) for row in rows("cmb.csv")[:2])),
     "cmb-most-slow": lambda: str(max(float(row["slow_per_draw"]) for row in rows("cmb.csv")[:2])),
@@ -265,7 +328,8 @@ SENTENCES = {
 def filled(text):
     """A page with its tables and figures as the files have them."""
     text = FIGURE.sub(lambda place: place[1] + SENTENCES[place[2]]() + place[3], text)
-    return PLACE.sub(lambda place: place[1] + TABLES[place[2]]() + place[3], text)
+    # Nothing: what stands there stays until a bench has left its file.
+    return PLACE.sub(lambda place: place[0] if (new := TABLES[place[2]]()) is None else place[1] + new + place[3], text)
 
 
 def typed(text):

@@ -38,7 +38,7 @@ def statistician(command, folder):
                 (HERE / "ncsids.txt").write_text(done.stdout.rstrip() + "\n", encoding="utf-8")
     shutil.copy(folder / "ncsids" / "map.png", HERE / "ncsids.png")
     with Browser() as browser:
-        browser.size(1000, 833)
+        browser.size(1000, 1735)
         browser.open((folder / "ncsids" / "report.html").as_uri())
         browser.value("new Promise((done) => setTimeout(done, 500))")
         browser.picture(HERE / "report.png")

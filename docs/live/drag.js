@@ -84,7 +84,7 @@
     $("f-inner").textContent = percent(f.inner);
     $("f-fast").textContent = figure(f.fast_evaluations / f.slow_evaluations);
     const perDraw = f.time === null ? null : (f.time * f.slow_evaluations) / (f.draws + 1);
-    $("f-time").textContent = perDraw === null ? "–" : f.reliable ? `${figure(perDraw, 2)} ± ${figure((f.time_error * perDraw) / f.time, 1)}` : `about ${figure(perDraw, 2)} (too few draws)`;
+    $("f-time").textContent = perDraw === null ? "–" : f.reliable ? `${figure(perDraw, 2)} ± ${figure((f.time_error * perDraw) / f.time, 1)}` : `about ${figure(perDraw, 2)}`;
     $("f-variance").textContent = figure(f.variance, 3);
     paintAcf();
     paint.traces($("trace"), [state.draws.map((d) => d[0])], X);

@@ -27,7 +27,7 @@ from short import LEAST, shorten_the_package
 
 ROOT = Path(__file__).resolve().parents[2]
 #: What builds the project, installs it, or takes an MPI: other targets of the Makefile do that.
-BUILDS = re.compile(r"\s*(cargo|make|pip|git|mpirun|python3? -m (pip|venv))\b")
+BUILDS = re.compile(r"\s*(cargo|make|pip|tar|git|mpirun|python3? -m (pip|venv))\b")
 #: Pages at a time.
 AT_A_TIME = 2
 #: Seconds for a page: against what hangs, not what is slow on a busy machine.

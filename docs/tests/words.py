@@ -14,7 +14,7 @@ WORDS = {
     r"\bof \*{0,2}two speeds\b": "with slow and fast parameters",
 }
 #: Files; of those in Rust what clap shows is looked at through docs/api/command.md, which a test compares with the command.
-FILES = ["README.md", "CONTRIBUTING.md", "VISION.md", "pyproject.toml", "mkdocs.yml", "docs/**/*.md", "examples/**/README.md", "python/towline/*.py", "python/towline/cobaya/*.yaml"]
+FILES = ["README.md", "CONTRIBUTING.md", "VISION.md", "pyproject.toml", "mkdocs.yml", "docs/**/*.md", "crates/*/src/lib.rs", "crates/*/examples/*.rs", "examples/**/README.md", "python/towline/*.py", "python/towline/cobaya/*.yaml"]
 
 
 def main():

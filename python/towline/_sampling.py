@@ -53,8 +53,8 @@ def sample(
     warmup
         Slow evaluations of each chain's warm-up; by default a number that suits the model.
     seed, cost_ratio
-        With a cost ratio (how many fast evaluations a slow one costs) the same seed gives the same draws on every machine and
-        whatever `parallel` is; without one, warm-up measures seconds.
+        The same seed gives the same draws whatever `parallel` is. The cost ratio is how many fast evaluations a slow one costs; without
+        one it is measured once, and rounded to two decades so that a busy machine chooses as an idle one does.
     out
         The run directory; without one a temporary directory is used, which goes away with the run.
     tuning

@@ -1,6 +1,6 @@
 """Fits every example to its data and compares with the results of other programs: `make check-data`.
 
-usage: check.py TOWLINE [--data FOLDER] [--out FOLDER] [--only NAME …]
+usage: check.py TOWLINE [--data FOLDER] [--out FOLDER] [--only NAME …] [--figures FILE]
 
 TOWLINE is the built command. Data that may not be part of this repository are looked for in FOLDER (by default ../shared/data);
 data sets that are absent are skipped, and said to be. Results of other programs are in answers/, with what gave them.
@@ -110,8 +110,11 @@ class Tally:
 
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
+        # For each comparison: the data set, the kind, the figure, and whether it passed.
+        self.figures = []
 
-    def note(self, fine):
+    def note(self, fine, fit, kind, figure):
+        self.figures.append([fit, kind, f"{figure:.4g}", "passed" if fine else "failed"])
         self.passed += fine
         self.failed += not fine
         return "" if fine else "  <-- FAILED"
@@ -192,7 +195,7 @@ def compare(name, run, mapping, cpu, tally):
     worst = min(bulk[column] for column in ours if column in bulk)
     print(f"\n{name}: {cpu:.1f} CPU seconds, least ESS {worst:.0f}, {worst / cpu:.1f} per CPU second, worst R-hat {max(rhat.values()):.3f}")
     fine = max(rhat.values()) < 1.02
-    print(f"  {'chains agree (R-hat below 1.02)':34}{tally.note(fine)}")
+    print(f"  {'chains agree (R-hat below 1.02)':34}{tally.note(fine, name, 'R-hat', max(rhat.values()))}")
     for parameter, theirs in answers(name).items():
         column = mapping[parameter]
         logged = isinstance(column, tuple)
@@ -204,7 +207,7 @@ def compare(name, run, mapping, cpu, tally):
         label = f"log {column}" if logged else column
         print(
             f"  {label:34} {mean:9.4f} ({sd:.4f})   theirs {theirs[0]:9.4f} ({theirs[1]:.4f})   z {z:5.1f}"
-            f"{tally.note(abs(z) < LIMIT)}"
+            f"{tally.note(abs(z) < LIMIT, name, 'mean', z)}"
         )
     compare_estimates(name, draws, tally)
 
@@ -223,7 +226,7 @@ def compare_estimates(name, draws, tally):
         away = (float(row["estimate"]) - mean) / sd
         print(
             f"  {row['column']:34} {mean:9.4f} ({sd:.4f})   estimate {row['estimate']:>8} ({row['source']})   {away:5.2f} sd"
-            f"{tally.note(abs(away) < NEAR)}"
+            f"{tally.note(abs(away) < NEAR, name, 'estimate', away)}"
         )
 
 
@@ -242,9 +245,9 @@ def classify(name, folder, file, response, most_errors, log_probability, margin,
     command = [TOWLINE, "predict", run, "--at", place / file, "--out", predicted]
     subprocess.run([str(part) for part in command], check=True, capture_output=True)
     errors, mean = scores(predicted, response)
-    print(f"  {name}: test error {errors:.4f}, published at most {most_errors:.4f}{tally.note(errors <= most_errors + 1e-9)}")
+    print(f"  {name}: test error {errors:.4f}, published at most {most_errors:.4f}{tally.note(errors <= most_errors + 1e-9, name, 'test error', errors)}")
     least = log_probability - margin
-    print(f"  {name}: mean log probability {mean:.4f}, published {log_probability:.4f} ± {margin:.4f}{tally.note(mean >= least)}")
+    print(f"  {name}: mean log probability {mean:.4f}, published {log_probability:.4f} ± {margin:.4f}{tally.note(mean >= least, name, 'log probability', mean)}")
 
 
 def scores(predicted, response):
@@ -282,6 +285,7 @@ def main():
     parser.add_argument("--data", type=pathlib.Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--out", type=pathlib.Path, help="keep the runs in this folder")
     parser.add_argument("--only", nargs="+", choices=[*FITS, *TESTS], help="some of the data sets")
+    parser.add_argument("--figures", type=pathlib.Path, help="write every comparison to this file, where none was left out")
     options = parser.parse_args()
     TOWLINE = options.towline
     tally = Tally()
@@ -301,6 +305,9 @@ def main():
         for name, test in TESTS.items():
             if not options.only or name in options.only:
                 classify(name, *test, work, options.data, tally)
+    if options.figures and not options.only and not tally.skipped:
+        with options.figures.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows([["fit", "kind", "figure", "outcome"], *tally.figures])
     print(f"\n{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
     sys.exit(1 if tally.failed else 0)
 

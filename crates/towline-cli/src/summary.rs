@@ -160,14 +160,12 @@ pub(crate) fn checked(trust: &TrustFigures) -> Option<String> {
         ));
     }
     if let Some(uncovered) = trust.uncovered {
-        let mut text = format!(
+        // Without the Pareto index: where all draws are covered it is fitted to a few short runs of refusals and means nothing, and
+        // where they are not, a warning has it.
+        parts.push(format!(
             "the learned proposal covers {:.1} % of the draws",
             100.0 * (1.0 - uncovered)
-        );
-        if let Some(index) = trust.pareto_index {
-            text += &format!(" (Pareto index {index:.2})");
-        }
-        parts.push(text);
+        ));
     }
     (!parts.is_empty()).then(|| format!("checked: {}", parts.join("; ")))
 }

@@ -1,6 +1,6 @@
 //! A model of one's own: parameters with priors, derived quantities, a run directory, resume, a summary.
 //!
-//! `cargo run --release --example own_model [DIR] [DRAWS]`, and again to see it go on from where it was.
+//! `cargo run --release --example own_model [DIR] [DRAWS]`, and again with more draws to see it continue.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = Path::new(arguments.first().map_or("beam", String::as_str));
     let draws = arguments.get(1).map_or(Ok(1000), |text| text.parse())?;
     let run = if folder.join("manifest.json").exists() {
-        Run::open(folder, Arc::new(model()?))?.draws(draws)? // goes on, to the same bits
+        Run::open(folder, Arc::new(model()?))?.draws(draws)? // continues, to the same bits
     } else {
         let settings = Settings {
             draws,

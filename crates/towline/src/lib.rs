@@ -1,5 +1,5 @@
-//! Towline samples posteriors of two speeds: some variables are *slow* (changing one costs a long
-//! computation), the rest *fast* (given that computation, the density is cheap).
+//! Towline samples posteriors with slow and fast variables: changing a *slow* one costs a long
+//! computation, changing a *fast* one hardly anything once that is done.
 //!
 //! The method is Radford Neal's "Taking Bigger Metropolis Steps by Dragging Fast Variables"
 //! (2004). The state is (x, y), x slow and y fast; a new x is proposed, y is dragged along through

@@ -104,7 +104,7 @@ class Towline(CovmatSampler):
         self.mpi_info("Slow: %r", s.slow)
         if s.fast:
             ratio = self._cost_ratio() or s.ratio
-            self.mpi_info("Fast: %r (a slow evaluation costs %.3g fast ones)", s.levels, ratio)
+            self.mpi_info("Fast: %r (a slow evaluation costs as much as %.3g fast)", s.levels, ratio)
         self.mpi_info("That is %s.", s.reason)
 
     def _cost_ratio(self):

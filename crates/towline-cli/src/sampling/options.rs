@@ -23,7 +23,7 @@ pub struct SamplingOptions {
     #[arg(long, value_name = "N", default_value_t = 2000)]
     pub draws: u64,
 
-    /// Seed of the random numbers: with --cost-ratio the same seed gives the same draws, whatever --threads is
+    /// Seed of the random numbers: the same seed gives the same draws, whatever --threads is
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
@@ -31,7 +31,7 @@ pub struct SamplingOptions {
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
 
-    /// How many fast evaluations a slow one costs [default: seconds are measured]
+    /// How many fast evaluations a slow one costs [default: measured once, and rounded to two decades]
     #[arg(long, value_name = "R")]
     pub cost_ratio: Option<f64>,
 

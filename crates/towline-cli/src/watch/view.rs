@@ -50,7 +50,8 @@ impl Size {
 
 /// All of it.
 pub fn picture(glance: &Glance, size: &Size, coloured: bool) -> Vec<String> {
-    let mut lines = vec![head(glance), progress(glance, size)];
+    let mut lines = vec![head(glance)];
+    lines.extend(progress(glance, size));
     let width = size.trace();
     lines.push(format!(
         "{:<NAME$}{:>7} {:>7}  {:<20}  {}",
@@ -108,21 +109,29 @@ fn head(glance: &Glance) -> String {
     format!("{name}: {how}")
 }
 
-fn progress(glance: &Glance, size: &Size) -> String {
+/// How far it is and what it cost: in one line where that fits, for what would be cut off (acceptance, failures) matters most.
+fn progress(glance: &Glance, size: &Size) -> Vec<String> {
     let chains = glance.draws.len();
     let least = glance.draws.iter().min().copied().unwrap_or(0);
     let share = (least as f64 / glance.asked.max(1) as f64).min(1.0);
     let width = (size.columns / 5).clamp(4, 24);
     let full = (share * width as f64).round() as usize;
     let bar = format!("{}{}", "━".repeat(full), "─".repeat(width - full));
-    let mut parts = vec![format!(
+    let far = format!(
         "{chains} chain{} {bar} {} of {} draws",
         if chains == 1 { "" } else { "s" },
         count(least),
         count(glance.asked)
-    )];
-    parts.extend(costs(glance));
-    parts.join("  ")
+    );
+    let costs = costs(glance).join("  ");
+    let line = format!("{far}  {costs}");
+    if costs.is_empty() {
+        vec![far]
+    } else if console::measure_text_width(&line) <= size.columns {
+        vec![line]
+    } else {
+        vec![far, costs]
+    }
 }
 
 fn costs(glance: &Glance) -> Vec<String> {
@@ -183,4 +192,49 @@ pub fn line(glance: &Glance) -> String {
     }
     parts.extend(costs(glance));
     parts.join("  ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn running() -> Glance {
+        Glance {
+            path: "runs/first".into(),
+            standing: Standing::Sampling,
+            draws: vec![125_950; 4],
+            asked: 3_000_000,
+            seconds: 7.3,
+            slow_evaluations: 695_078,
+            outer: 0.742,
+            inner: 0.631,
+            failures: 3,
+            parameters: Vec::new(),
+            chosen: false,
+        }
+    }
+
+    #[test]
+    fn acceptance_and_failures_are_not_cut_off_at_eighty_columns() {
+        let size = Size {
+            columns: 80,
+            rows: 24,
+        };
+        let lines = picture(&running(), &size, false);
+        let all = lines.join("\n");
+        for part in ["outer 74 % accepted", "inner 63 % accepted", "3 failed"] {
+            assert!(all.contains(part), "{part} is not in\n{all}");
+        }
+        assert!(lines.iter().all(|line| line.chars().count() <= 80), "{all}");
+        // Where there is room for one line, one it is.
+        let wide = Size {
+            columns: 160,
+            rows: 24,
+        };
+        assert_eq!(
+            picture(&running(), &wide, false).len() + 1,
+            lines.len(),
+            "{all}"
+        );
+    }
 }

@@ -55,7 +55,7 @@ pub struct Manifest {
 pub struct Options {
     /// Slow evaluations that warm-up may spend in each chain; nothing for the default.
     pub warmup: Option<usize>,
-    /// How many fast evaluations a slow one costs; nothing where seconds are measured.
+    /// How many fast evaluations a slow one costs; nothing where it is measured.
     pub cost_ratio: Option<f64>,
     /// Whether the tuning was given, so that there was no warm-up.
     pub tuning_given: bool,
