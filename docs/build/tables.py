@@ -34,6 +34,9 @@ MODELS = {
     "salamander": ("salamanders, crossed effects", "2 + 124", ""),
     "contraception": ("contraception, 60 districts", "1 + 67", " ¹"),
     "rwm5yr": ("visits to the doctor, 6,127 persons", "1 + 6,134", " ³"),
+    "immunised": ("children of mothers of communities, binary, simulated", "2 + 1,804", ""),
+    "months": ("monthly counts, random walk, simulated", "1 + 195", ""),
+    "nyc": ("New York's tracts, BYM2", "2 + 3,842", ""),
 }
 #: Rows of the short table: those with both NUTS beside them.
 SHORT = ("loaloa", "pima", "rongelap", "rwm5yr", "epil", "salamander")
@@ -80,8 +83,11 @@ def beside_nuts():
         model, variables, notes = MODELS[name]
         nutpie = f"{rate(of, 'nutpie')} ({of['nutpie']['compiling_seconds']})" if "nutpie" in of else ""
         numpyro = rate(of, "NumPyro") + (" ²" if name == "rwm5yr" else "")
-        lines.append([model + notes, variables, numpyro, nutpie, rate(of, "Towline"), of["Towline"]["ratio"]])
-    return table(["model", "slow + fast", "NumPyro", "nutpie (compiling, s)", "Towline", "ratio"], lines)
+        white = ""
+        if "whitened" in of:
+            white = f"{rate(of, 'whitened')} ({two_digits(float(of['Towline']['draws_per_cpu_second']) / float(of['whitened']['draws_per_cpu_second']))})"
+        lines.append([model + notes, variables, numpyro, nutpie, white, rate(of, "Towline"), of["Towline"]["ratio"]])
+    return table(["model", "slow + fast", "NumPyro", "nutpie (compiling, s)", "whitened NUTS (ratio)", "Towline", "ratio"], lines)
 
 
 def nuts():

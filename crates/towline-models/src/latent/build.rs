@@ -232,6 +232,7 @@ impl Builder {
             class_names,
             settings,
             reference: None,
+            frozen: Arc::default(),
             unfactorised: Arc::default(),
         };
         model.refer();
@@ -371,6 +372,7 @@ impl LatentGaussian {
         let classes = self.likelihood.classes();
         model.likelihood = Likelihood::new(self.family, &response, trials.as_deref(), classes);
         model.response = response;
+        model.frozen = Arc::default();
         model.refer();
         model
     }
