@@ -48,6 +48,8 @@ pub struct LatentGaussian {
     pub(crate) reference: Option<Vec<f64>>,
     /// Whether frames are brought from the mode to the mean, once that is decided, and what they are found from.
     pub(crate) frozen: Arc<OnceLock<Option<Frozen>>>,
+    /// What frames at the mode must miss for that.
+    pub(crate) worth: f64,
     /// How many covariance matrices could not be factorised, in this model and its clones.
     pub(crate) unfactorised: Arc<AtomicU64>,
 }
@@ -174,8 +176,8 @@ impl LatentGaussian {
     #[doc(hidden)]
     #[must_use]
     pub fn corrected(mut self, corrects: bool) -> Self {
-        let frozen = corrects.then(|| self.freeze(0.0)).flatten();
-        self.frozen = Arc::new(frozen.into());
+        self.worth = if corrects { 0.0 } else { f64::INFINITY };
+        self.frozen = Arc::default();
         self
     }
 

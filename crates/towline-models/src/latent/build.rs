@@ -233,6 +233,7 @@ impl Builder {
             settings,
             reference: None,
             frozen: Arc::default(),
+            worth: super::judge::WORTH,
             unfactorised: Arc::default(),
         };
         model.refer();

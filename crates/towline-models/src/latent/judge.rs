@@ -14,7 +14,7 @@ use crate::newton::{self, Centre, System};
 use crate::sparse::SparseSystem;
 
 /// The divergence that is worth it: see docs/benchmarks.md for what was measured on either side of it.
-const WORTH: f64 = 1.0;
+pub(super) const WORTH: f64 = 1.0;
 /// Frames that the search may take, and its first and its last step: parameters are logarithms, or of a similar scale.
 const MOST_FRAMES: usize = 60;
 const FIRST_STEP: f64 = 1.0;
@@ -23,12 +23,11 @@ const LAST_STEP: f64 = 0.2;
 impl LatentGaussian {
     /// What frames at the mean are found from, where they are worth it.
     pub(super) fn frozen(&self) -> Option<&Frozen> {
-        self.frozen.get_or_init(|| self.freeze(WORTH)).as_ref()
-    }
-
-    /// The same where frames at the mode miss more than this.
-    pub(super) fn freeze(&self, worth: f64) -> Option<Frozen> {
-        self.look().filter(|(missing, _)| *missing > worth)?.1
+        let decide = || {
+            let looked = (self.worth < f64::INFINITY).then(|| self.look()).flatten();
+            looked.filter(|(missing, _)| *missing > self.worth)?.1
+        };
+        self.frozen.get_or_init(decide).as_ref()
     }
 
     /// What frames at the mode miss near the posterior's own: about the divergence of Laplace's approximation, in all
