@@ -84,11 +84,15 @@ def beside_nuts():
         model, variables, notes = MODELS[name]
         nutpie = f"{rate(of, 'nutpie')} ({of['nutpie']['compiling_seconds']})" if "nutpie" in of else ""
         numpyro = rate(of, "NumPyro") + (" ²" if name == "rwm5yr" else "")
-        white = ""
+        cells = [model + notes, variables, numpyro, nutpie, rate(of, "Towline"), of["Towline"]["ratio"]]
         if "whitened" in of:
-            white = f"{rate(of, 'whitened')} ({two_digits(float(of['Towline']['draws_per_cpu_second']) / float(of['whitened']['draws_per_cpu_second']))})"
-        lines.append([model + notes, variables, numpyro, nutpie, white, rate(of, "Towline"), of["Towline"]["ratio"]])
-    return table(["model", "slow + fast", "NumPyro", "nutpie (compiling, s)", "whitened NUTS (ratio)", "Towline", "ratio"], lines)
+            gain = float(of["Towline"]["draws_per_cpu_second"]) / float(of["whitened"]["draws_per_cpu_second"])
+            cells.append(f"{rate(of, 'whitened')} ({two_digits(gain)})")
+        lines.append(cells)
+    header = ["model", "slow + fast", "NumPyro", "nutpie (compiling, s)", "Towline", "ratio", "whitened NUTS (ratio)"]
+    # No column for a peer that was not run.
+    width = max(len(line) for line in lines)
+    return table(header[:width], [line + [""] * (width - len(line)) for line in lines])
 
 
 def nuts():

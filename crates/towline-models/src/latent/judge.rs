@@ -1,7 +1,7 @@
 //! Whether frames at the mean are worth what they cost: decided once, where the posterior of x is highest.
 //!
-//! A frame at the mean takes about twice as long to find as one at the mode. Where the data say much about every effect,
-//! both are the same, and that is for nothing. What the mode misses is the divergence between the two, summed over all
+//! A frame at the mean takes longer to find than one at the mode, by a tenth to a half. Where the data say much about every
+//! effect, both are the same, and that is for nothing. What the mode misses is the divergence between the two, summed over all
 //! observations; it is looked at near the posterior's mode, which a coarse search finds. Everything is a function of the data
 //! alone, so that a run and whoever resumes it decide alike.
 
