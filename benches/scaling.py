@@ -1,6 +1,8 @@
 """How the cost of a fit grows with its size: `make bench-scaling`.
 
-usage: scaling.py TOWLINE [--out FILE.csv] [--dense N …] [--sparse N …] [--spde N …] [--nngp N …]
+usage: scaling.py TOWLINE [--out FILE.csv] [--dense N …] [--sparse N …] [--spde N …] [--nngp N …] [--draws N]
+
+With --out the rows of the kinds that were measured are replaced in that file; --spde without numbers measures none.
 
 Data are simulated here (and are called so). Dense: Poisson counts at N places with an exponential covariance, in a square that
 grows with N, so that places are as near each other. Sparse: N groups of four Poisson counts each. Nngp: the same places as dense, given ten
@@ -97,25 +99,38 @@ def cost(command):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, peak
 
 
-def measure(towline, kind, n, work):
+def measure(towline, kind, n, work, draws):
     data, run = work / f"{kind}-{n}.csv", work / f"{kind}-{n}"
     flags = {"dense": dense, "sparse": sparse, "nngp": nngp, "spde": spde}[kind](n, data, random.Random(n))
     few = ["--thin-latents", "1000", "--quiet"]
     sampling = ["--chains", CHAINS, "--warmup", WARMUP, "--draws", FIRST, "--threads", "1", *few]
     warm, _ = cost([towline, "fit", "--data", data, *flags, "--out", run, *sampling])
     start, _ = cost([towline, "resume", run, "--draws", FIRST + 1, "--quiet"])
-    going, memory = cost([towline, "resume", run, "--draws", FIRST + 1 + MORE, "--quiet"])
+    going, memory = cost([towline, "resume", run, "--draws", FIRST + 1 + draws, "--quiet"])
     summary = json.loads(subprocess.run([towline, "summary", run, "--json"], check=True, capture_output=True).stdout)
     slow = [p for p in summary["parameters"] if p["name"].startswith(("gp_", "sd_", "range_", "length_"))]
-    act = CHAINS * (FIRST + 1 + MORE) / min(p["ess_bulk"] for p in slow)
+    act = CHAINS * (FIRST + 1 + draws) / min(p["ess_bulk"] for p in slow)
     return {
         "kind": kind,
         "n": n,
-        "seconds_per_draw": max(going - start, 1e-9) / (CHAINS * MORE),
+        "seconds_per_draw": max(going - start, 1e-9) / (CHAINS * draws),
         "autocorrelation_time": act,
         "warmup_seconds": warm,
         "megabytes": memory,
     }
+
+
+def write(path, rows):
+    """Replaces what was measured of the same kinds, and keeps the rest."""
+    kinds, kept = {row["kind"] for row in rows}, []
+    if path.exists():
+        with path.open(newline="") as file:
+            kept = [row for row in csv.DictReader(file) if row["kind"] not in kinds]
+    shown = [{key: f"{value:.4g}" if isinstance(value, float) else value for key, value in row.items()} for row in rows]
+    with path.open("w", newline="") as file:
+        out = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
+        out.writeheader()
+        out.writerows(kept + shown)
 
 
 def main():
@@ -124,21 +139,19 @@ def main():
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--dense", type=int, nargs="*", default=[100, 200, 400, 800, 1600])
     parser.add_argument("--sparse", type=int, nargs="*", default=[1000, 3000, 10_000, 25_000, 50_000])
-    parser.add_argument("--nngp", type=int, nargs="*", default=[1000, 3000, 10_000, 30_000])
-    parser.add_argument("--spde", type=int, nargs="*", default=[1000, 3000, 10_000, 30_000])
+    parser.add_argument("--nngp", type=int, nargs="*", default=[1000, 3000, 10_000, 30_000, 100_000])
+    parser.add_argument("--spde", type=int, nargs="*", default=[1000, 3000, 10_000, 25_000, 50_000])
+    parser.add_argument("--draws", type=int, default=MORE, help="of each chain")
     options = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as work:
         for kind in ("dense", "sparse", "nngp", "spde"):
             for n in getattr(options, kind):
-                row = measure(options.towline, kind, n, pathlib.Path(work))
+                row = measure(options.towline, kind, n, pathlib.Path(work), options.draws)
                 rows.append(row)
                 print("  ".join(f"{key} {value:.4g}" if isinstance(value, float) else f"{value}" for key, value in row.items()), flush=True)
-    if options.out:
-        with options.out.open("w", newline="") as file:
-            out = csv.DictWriter(file, rows[0].keys())
-            out.writeheader()
-            out.writerows(rows)
+                if options.out:
+                    write(options.out, rows)
 
 
 if __name__ == "__main__":

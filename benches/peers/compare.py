@@ -8,11 +8,13 @@ Run with a Python that has NumPyro, PyMC and nutpie. For each model `towline fit
 nuts_more.py beside this file) and nutpie's (nutpie_ref.py) follow each other; what counts is the effective draws of the worst parameter
 per CPU second, warm-up included for all. Parameters are the fixed effects and the covariance parameters. Compilation is part of
 NumPyro's time, as its users pay it; nutpie's takes longer than many of its runs, and is left out of the time that counts (and shown).
-The ratio is to the faster of the two.
+The ratio is to the faster of the two. Some models have a third: NUTS whitened by the joint precision at the mode (whitened.py),
+whose time is that of sampling alone, the mode and the precision being given to it.
 """
 import argparse
 import csv
 import json
+import math
 import pathlib
 import re
 import subprocess
@@ -23,6 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "data"))
 import check  # noqa: E402
+import simulate  # noqa: E402
 
 # For each model: NUTS' warm-up and draws (as in the peers' own outputs).
 NUTS = {
@@ -37,45 +40,78 @@ NUTS = {
     "contraception": (800, 1500),
     "rwm5yr": (400, 500),
     "rwm5yr_c": (300, 500),
+    "immunised": (500, 700),
+    "months": (800, 1500),
+    "nyc": (700, 1000),
 }
-OURS = ("ncsids", "contraception", "verbagg", "crabs")
+# Those whose NumPyro model is in nuts_more.py, and of these the ones that are for nutpie too, plain and whitened.
+OURS = ("ncsids", "contraception", "verbagg", "crabs", "immunised", "months", "nyc")
+FIELDS = ("immunised", "months", "nyc")
+# Models of simulated data: draws of each of two chains, and our columns for θ as whitened.py has it.
+SIMULATED = {
+    "immunised": (3000, ["sd_community", "sd_mother"]),
+    "months": (4000, ["sd_rw1_t"]),
+}
+NYC = ["sd_areal_area", "mix_areal_area"]
+PEERS = {"NumPyro": 22, "nutpie": 34, "whitened": 22}
 # NumPyro's run of this one (not centred) is slower by far than that of the centred one, and is left out.
 ONLY_NUTPIE = ("rwm5yr",)
 
 
-def run_peer(script, name):
+def run_peer(script, name, more=()):
     """A peer's effective draws of the worst parameter, its CPU seconds, and those of compiling where it tells them."""
     warmup, draws = NUTS[name]
-    command = [sys.executable, *script, name, warmup, draws, 2]
+    command = [sys.executable, *script, name, *more, warmup, draws, 2]
     said = subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
     cpu = float(re.search(r"cpu ([\d.]+)s", said)[1])
     compiling = re.search(r"compile ([\d.]+)s", said)
-    rows = [line.split(",") for line in said.splitlines() if re.match(r"(beta|log_)", line)]
+    rows = [line.split(",") for line in said.splitlines() if re.match(r"(beta|log_|logit_|rho)", line)]
     least = min(float(row[6]) for row in rows)
     return least, cpu, float(compiling[1]) if compiling else 0.0
 
 
-def peers_of(name, peers, data):
+def theta_of(name, run):
+    """The posterior mean and covariance of θ, for the peer that is whitened by them."""
+    draws = check.columns(run)
+    rows = []
+    for column in SIMULATED[name][1] if name in SIMULATED else NYC:
+        share = column.startswith("mix_")
+        rows.append([math.log(v / (1 - v)) if share else math.log(v) for v in draws[column]])
+    means = [math.fsum(row) / len(row) for row in rows]
+    cross = [[math.fsum((a - m) * (b - k) for a, b in zip(one, other)) / (len(one) - 1) for other, k in zip(rows, means)] for one, m in zip(rows, means)]
+    return {"mean": means, "covariance": cross}
+
+
+def peers_of(name, peers, data, theta):
     """What the peers give, by their names."""
     found = {}
     if name not in ONLY_NUTPIE:
-        script = [HERE / "nuts_more.py", ROOT / "examples"] if name in OURS else [peers / "nuts_ref.py"]
+        script = [HERE / "nuts_more.py", data, ROOT / "examples"] if name in OURS else [peers / "nuts_ref.py"]
         found["NumPyro"] = run_peer(script, name)
-    if name not in OURS:
+    if name not in OURS or name in FIELDS:
         found["nutpie"] = run_peer([HERE / "nutpie_ref.py", data, ROOT / "examples"], name)
+    if name in FIELDS:
+        with tempfile.TemporaryDirectory() as work:
+            path = pathlib.Path(work) / "theta.json"
+            path.write_text(json.dumps(theta))
+            found["whitened"] = run_peer([HERE / "whitened.py", data], name, [path])
     return found
 
 
 def towline(name, data, work):
-    """Ours."""
-    folder, draws, mapping = check.FITS[name]
-    model = check.model_file(folder, name, work, data)
+    """Ours, and θ where a peer asks for it."""
+    if name in SIMULATED:
+        draws = SIMULATED[name][0]
+        model = simulate.write(name, work / "model")
+    else:
+        folder, draws, _ = check.FITS[name]
+        model = check.model_file(folder, name, work, data)
     if model is None:
         return None
     cpu = check.fit(check.TOWLINE, model, work / name, draws)
     said = subprocess.run([check.TOWLINE, "summary", work / name, "--json"], check=True, capture_output=True).stdout
     least = min(p["ess_bulk"] for p in json.loads(said)["parameters"])
-    return least, cpu
+    return least, cpu, theta_of(name, work / name) if name in FIELDS else None
 
 
 HEADER = ["model", "program", "draws_per_cpu_second", "compiling_seconds", "ratio"]
@@ -100,7 +136,7 @@ def write(path, name, found, rate, ratio):
         # The second form of a model that was run just before: the faster of both stands for a program.
         rows = [row if row[0] == "Towline" or row[0] not in before or float(row[1]) > float(before[row[0]]["draws_per_cpu_second"])
                 else [before[row[0]][key] for key in HEADER[1:]] for row in rows]
-        best = max(float(row[1]) for row in rows if row[0] != "Towline")
+        best = max(float(row[1]) for row in rows if row[0] in ("NumPyro", "nutpie"))
         rows[-1][3] = rounded(rate / best)
     place = next((k for k, row in enumerate(old) if row["model"] == model), len(old))
     kept = [[row[key] for key in HEADER] for row in old if row["model"] != model]
@@ -119,24 +155,27 @@ def main():
     options = parser.parse_args()
     check.TOWLINE = options.towline
     print("effective draws of the worst parameter per CPU second (effective draws / CPU seconds)")
-    print(f"{'model':16} {'NumPyro':>22} {'nutpie':>34} {'Towline':>22} {'ratio':>7}")
+    print(f"{'model':16} " + " ".join(f"{peer:>{width}}" for peer, width in PEERS.items()) + f" {'Towline':>22} {'ratio':>7} {'whitened':>9}")
     for name in options.only or NUTS:
         with tempfile.TemporaryDirectory() as work:
             mine = towline(name.removesuffix("_c"), options.data, pathlib.Path(work))
         if mine is None:
             print(f"{name:16} skipped: its data are not here")
             continue
-        found = peers_of(name, options.peers, options.data)
+        least, cpu, theta = mine
+        rate = least / cpu
+        found = peers_of(name, options.peers, options.data, theta)
         cells = []
-        for peer, width in (("NumPyro", 22), ("nutpie", 34)):
+        for peer, width in PEERS.items():
             text = ""
             if peer in found:
-                least, cpu, compiling = found[peer]
-                text = f"{least / cpu:.2f} ({least:.0f} / {cpu:.1f}" + (f", compiling {compiling:.1f})" if compiling else ")")
+                theirs, seconds, compiling = found[peer]
+                text = f"{theirs / seconds:.2f} ({theirs:.0f} / {seconds:.1f}" + (f", compiling {compiling:.1f})" if compiling else ")")
             cells.append(f"{text:>{width}}")
-        rate = mine[0] / mine[1]
-        ratio = rate / max(least / cpu for least, cpu, _ in found.values())
-        print(f"{name:16} {cells[0]} {cells[1]} {f'{rate:.1f} ({mine[0]:.0f} / {mine[1]:.1f})':>22} {ratio:7.1f}", flush=True)
+        rates = {peer: theirs / seconds for peer, (theirs, seconds, _) in found.items()}
+        ratio = rate / max(r for peer, r in rates.items() if peer != "whitened")
+        third = f"{rate / rates['whitened']:9.1f}" if "whitened" in rates else ""
+        print(f"{name:16} {' '.join(cells)} {f'{rate:.1f} ({least:.0f} / {cpu:.1f})':>22} {ratio:7.1f} {third}", flush=True)
         if options.out:
             write(options.out, name, found, rate, ratio)
 

@@ -18,6 +18,8 @@ import nutpie
 import pymc as pm
 import pytensor.tensor as pt
 
+import fields
+
 DATA, EXAMPLES, NAME = sys.argv[1:4]
 WARMUP, DRAWS, CHAINS = [int(v) for v in (sys.argv[4:7] or ["800", "1500", "2"])]
 
@@ -144,7 +146,37 @@ def rwm5yr(centre=False):
     pm.Poisson("y", pt.exp(x @ beta + u[person]), observed=y)
 
 
+def immunised():
+    y, x, groups, counts = fields.immunised()
+    beta, log_sigma = pm.Normal("beta", 0, 5, shape=x.shape[1]), pm.Normal("log_sigma", 0, 1, shape=2)
+    f = x @ beta
+    for k, (group, count) in enumerate(zip(groups, counts)):
+        f = f + pt.exp(log_sigma[k]) * pm.Normal(f"u{k}", 0, 1, shape=count)[group]
+    pm.Bernoulli("y", logit_p=f, observed=y)
+
+
+def months():
+    y, x, when = fields.months()
+    beta, log_sigma = pm.Normal("beta", 0, 5, shape=x.shape[1]), pm.Normal("log_sigma", -1, 1)
+    steps = pt.concatenate([[0.0], pt.cumsum(pm.Normal("z", 0, 1, shape=len(y) - 1))])
+    walk = (steps - steps.mean())[np.argsort(when)] / fields.walk_scale(len(y))
+    pm.Poisson("y", pt.exp(x @ beta + pt.exp(log_sigma) * walk), observed=y)
+
+
+def nyc():
+    y, offset, edges, scale = fields.nyc(DATA)
+    beta, sigma, rho = pm.Normal("beta", 0, 1), pm.HalfNormal("sigma", 1), pm.Beta("rho", 0.5, 0.5)
+    pm.Deterministic("log_sigma", pt.log(sigma))
+    theta, phi = pm.Normal("theta", 0, 1, shape=len(y)), pm.Flat("phi", shape=len(y), initval=np.zeros(len(y)))
+    difference = phi[edges[:, 0]] - phi[edges[:, 1]]
+    pm.Potential("neighbours", -0.5 * (difference**2).sum() - 0.5 * (phi.sum() / (0.001 * len(y))) ** 2)
+    pm.Poisson("y", pt.exp(offset + beta + sigma * (pt.sqrt(1 - rho) * theta + pt.sqrt(rho) / scale * phi)), observed=y)
+
+
 MODELS = {
+    "immunised": immunised,
+    "months": months,
+    "nyc": nyc,
     "pima": pima,
     "rongelap": rongelap,
     "rongelap_nugget": lambda: rongelap(nugget=True),
@@ -171,7 +203,7 @@ print(
     f"mean leapfrog/draw {steps:.1f}; divergences {int(trace.sample_stats['diverging'].sum())}"
 )
 print("param,mean,sd,q05,q50,q95,ess,rhat,ess_per_cpu_s")
-for name in ("beta", "log_eta", "log_ell", "log_sigma", "log_phi", "log_tau"):
+for name in ("beta", "log_eta", "log_ell", "log_sigma", "log_phi", "log_tau", "rho"):
     if name not in trace.posterior:
         continue
     values = trace.posterior[name].values

@@ -1,6 +1,7 @@
 """NUTS (NumPyro, one thread, double precision) for the example data sets that come without a peer's result.
 
-usage: nuts_more.py EXAMPLES MODEL [WARMUP DRAWS CHAINS]    with MODEL one of ncsids, contraception, verbagg, crabs
+usage: nuts_more.py DATA EXAMPLES MODEL [WARMUP DRAWS CHAINS]    with MODEL one of ncsids, contraception, verbagg, crabs, nyc, and the simulated
+immunised and months
 
 Prints what ../shared/peers/nuts_ref.py prints for the others: posterior mean, sd, quantiles, ESS, R-hat, CPU seconds.
 The models and priors are those of examples/*/model.toml.
@@ -19,10 +20,12 @@ import numpyro.distributions as dist
 from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 from numpyro.infer import MCMC, NUTS
 
+import fields
+
 jax.config.update("jax_enable_x64", True)
 
-EXAMPLES, NAME = sys.argv[1:3]
-WARMUP, DRAWS, CHAINS = [int(v) for v in (sys.argv[3:6] or ["800", "1500", "2"])]
+DATA, EXAMPLES, NAME = sys.argv[1:4]
+WARMUP, DRAWS, CHAINS = [int(v) for v in (sys.argv[4:7] or ["800", "1500", "2"])]
 
 
 def table(folder, file):
@@ -125,7 +128,55 @@ def crabs():
     return model, ["log_eta", "log_ell"]
 
 
-MODELS = {"ncsids": ncsids, "contraception": contraception, "verbagg": verbagg, "crabs": crabs}
+def immunised():
+    y, x, groups, counts = fields.immunised()
+
+    def model():
+        b = numpyro.sample("beta", dist.Normal(0.0, 5.0).expand([x.shape[1]]).to_event(1))
+        log_sigma = numpyro.sample("log_sigma", dist.Normal(0.0, 1.0).expand([2]).to_event(1))
+        f = x @ b
+        for k, (group, count) in enumerate(zip(groups, counts)):
+            f = f + jnp.exp(log_sigma[k]) * numpyro.sample(f"u{k}", dist.Normal(0.0, 1.0).expand([count]).to_event(1))[group]
+        numpyro.sample("y", dist.Bernoulli(logits=f), obs=y)
+
+    return model, ["beta", "log_sigma"]
+
+
+def months():
+    y, x, when = fields.months()
+    place, scale = np.argsort(when), fields.walk_scale(len(y))
+
+    def model():
+        b = numpyro.sample("beta", dist.Normal(0.0, 5.0).expand([x.shape[1]]).to_event(1))
+        log_sigma = numpyro.sample("log_sigma", dist.Normal(-1.0, 1.0))
+        z = numpyro.sample("z", dist.Normal(0.0, 1.0).expand([len(y) - 1]).to_event(1))
+        steps = jnp.concatenate([jnp.zeros(1), jnp.cumsum(z)])
+        walk = (steps - steps.mean())[place] / scale
+        numpyro.sample("y", dist.Poisson(jnp.exp(x @ b + jnp.exp(log_sigma) * walk)), obs=y)
+
+    return model, ["beta", "log_sigma"]
+
+
+def nyc():
+    y, offset, edges, scale = fields.nyc(DATA)
+    n = len(y)
+
+    def model():
+        b = numpyro.sample("beta", dist.Normal(0.0, 1.0))
+        sigma = numpyro.sample("sigma", dist.HalfNormal(1.0))
+        numpyro.deterministic("log_sigma", jnp.log(sigma))
+        rho = numpyro.sample("rho", dist.Beta(0.5, 0.5))
+        theta = numpyro.sample("theta", dist.Normal(0.0, 1.0).expand([n]).to_event(1))
+        phi = numpyro.sample("phi", dist.ImproperUniform(dist.constraints.real, (), (n,)))
+        difference = phi[edges[:, 0]] - phi[edges[:, 1]]
+        numpyro.factor("neighbours", -0.5 * (difference**2).sum() - 0.5 * (phi.sum() / (0.001 * n)) ** 2)
+        both = sigma * (jnp.sqrt(1 - rho) * theta + jnp.sqrt(rho) / scale * phi)
+        numpyro.sample("y", dist.Poisson(jnp.exp(offset + b + both)), obs=y)
+
+    return model, ["beta", "log_sigma", "rho"]
+
+
+MODELS = {"immunised": immunised, "months": months, "nyc": nyc, "ncsids": ncsids, "contraception": contraception, "verbagg": verbagg, "crabs": crabs}
 if NAME not in MODELS:
     raise SystemExit(f"there is no model {NAME!r}; there are {', '.join(MODELS)}")
 model, watched = MODELS[NAME]()

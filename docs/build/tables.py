@@ -3,8 +3,8 @@
 A page has `<!-- table: NAME -->` where the table NAME of this file stands, and `<!-- end of table -->` below it; a figure in a
 sentence stands between `<!-- figure: NAME -->` and `<!-- -->`. So pages cannot disagree; `make test-docs` compares with --check.
 Files in docs/figures: peers.csv (`make bench-peers`), cobaya.csv and cmb.csv (`make bench-cobaya`), frames.csv, ncsids.txt and
-pendulum.txt (`make figures`), scaling.csv (`make bench-scaling`), gallery.csv (`make gallery-page`), check.csv
-(`make check-data`), mixed_peers.csv (see mixed.py). Minutes are CONTRIBUTING's.
+pendulum.txt (`make figures`), scaling.csv (`make bench-scaling`), skewed.csv (crates/towline-models/examples/frames.rs),
+gallery.csv (`make gallery-page`), check.csv (`make check-data`), mixed_peers.csv (see mixed.py). Minutes are CONTRIBUTING's.
 
 A table of figures that is typed by hand is refused, unless `<!-- typed: WHY -->` stands above it; --check lists these.
 """
@@ -35,6 +35,10 @@ MODELS = {
     "salamander": ("salamanders, crossed effects", "2 + 124", ""),
     "contraception": ("contraception, 60 districts", "1 + 67", " ¹"),
     "rwm5yr": ("visits to the doctor, 6,127 persons", "1 + 6,134", " ³"),
+    "verbagg": ("verbal aggression, persons and items", "2 + 347", ""),
+    "immunised": ("children of mothers of communities, binary, simulated", "2 + 1,804", ""),
+    "months": ("monthly counts, random walk, simulated", "1 + 195", ""),
+    "nyc": ("New York's tracts, BYM2", "2 + 3,842", ""),
 }
 #: Rows of the short table: those with both NUTS beside them.
 SHORT = ("loaloa", "pima", "rongelap", "rwm5yr", "epil", "salamander")
@@ -81,8 +85,15 @@ def beside_nuts():
         model, variables, notes = MODELS[name]
         nutpie = f"{rate(of, 'nutpie')} ({of['nutpie']['compiling_seconds']})" if "nutpie" in of else ""
         numpyro = rate(of, "NumPyro") + (" ²" if name == "rwm5yr" else "")
-        lines.append([model + notes, variables, numpyro, nutpie, rate(of, "Towline"), of["Towline"]["ratio"]])
-    return table(["model", "slow + fast", "NumPyro", "nutpie (compiling, s)", "Towline", "ratio"], lines)
+        cells = [model + notes, variables, numpyro, nutpie, rate(of, "Towline"), of["Towline"]["ratio"]]
+        if "whitened" in of:
+            gain = float(of["Towline"]["draws_per_cpu_second"]) / float(of["whitened"]["draws_per_cpu_second"])
+            cells.append(f"{rate(of, 'whitened')} ({two_digits(gain)})")
+        lines.append(cells)
+    header = ["model", "slow + fast", "NumPyro", "nutpie (compiling, s)", "Towline", "ratio", "whitened NUTS (ratio)"]
+    # No column for a peer that was not run.
+    width = max(len(line) for line in lines)
+    return table(header[:width], [line + [""] * (width - len(line)) for line in lines])
 
 
 def nuts():
@@ -264,6 +275,18 @@ def commands():
     return "```sh\n" + "".join(f"{name}    # {took[name]} minutes: {does}\n" for name, does in COMMANDS.items()) + "```\n"
 
 
+def skewed():
+    """Frames at the mean beside those at the mode, by what the latter miss."""
+    found, lines = {}, []
+    for row in rows("skewed.csv"):
+        found.setdefault((row["model"], row["missing"]), {})[row["frame"]] = row
+    for (model, missing), of in sorted(found.items(), key=lambda one: -float(one[0][1])):
+        cells = [f"{of['mean'][key]} / {of['mode'][key]}" for key in ("draws_per_cpu_second", "milliseconds_per_slow_evaluation", "accepted", "time_of_scales")]
+        lines.append([MODELS[model][0] if model in MODELS else model, missing, *cells])
+    header = ["model", "missing", "effective draws per CPU second", "ms for a slow evaluation", "accepted", "autocorrelation time of the worst scale"]
+    return table(header, lines)
+
+
 def text(name):
     """What a command printed."""
     return lambda: "```text\n" + (FIGURES / name).read_text(encoding="utf-8") + "```\n"
@@ -271,7 +294,7 @@ def text(name):
 
 TABLES = {
     "frames": frames, "measured": measured, "commands": commands, "same-posteriors": same_posteriors, "intervals": intervals, "known": known, "scaling": scaling, "approximations": approximations,
-    "peers": beside_nuts, "nuts": nuts, "gains": gains, "paper": paper, "dragging": dragging, "cmb": cmb,
+    "skewed": skewed, "peers": beside_nuts, "nuts": nuts, "gains": gains, "paper": paper, "dragging": dragging, "cmb": cmb,
     "summary-ncsids": text("ncsids.txt"), "summary-pendulum": text("pendulum.txt"),
 }  # fmt: skip
 

@@ -216,9 +216,10 @@ pub fn tell_of(unfactorised: &AtomicU64) {
         // Nobody is left to tell where stderr is closed.
         let _ = writeln!(
             io::stderr(),
-            "Warning: {count} covariance matrices could not be factorised, and count as outside the support. If there are \
-             many, the posterior is cut off there: raise `jitter` under [gp], merge places that nearly coincide, or \
-             choose another covariance."
+            "Warning: {count} covariance or precision matrices could not be factorised, and count as outside the support. \
+             If there are many, the posterior is cut off there. For a process, raise `jitter` under [gp], merge places that \
+             nearly coincide, or choose another covariance; for a component of the formula, give its range a prior that \
+             keeps to lengths of which the data can tell."
         );
     }
 }

@@ -5,7 +5,8 @@
 //! η such that mean and variance of η agree with what the observation itself would make of them (Minka 2001); all are
 //! renewed at a time, beginning with those of the mode. The precision has the form of a curvature, I + AᵀTA, so that every
 //! path finds its root as usual. The estimate of the marginal is better by orders of magnitude as well (Kuss and
-//! Rasmussen 2005). Nothing here depends on anything but x and the mode, which is unique: a frame stays exact.
+//! Rasmussen 2005). Nothing here depends on anything but x, the mode, which is unique, and factors that were frozen before a run
+//! began: a frame stays exact.
 
 use crate::family::{Likelihood, Settled, Sites, TILT_EVALUATIONS};
 use crate::newton::System;
@@ -57,14 +58,115 @@ pub(crate) fn correct<S: System>(
         };
         return (found, None, evaluations);
     };
-    let (variance, third) = system.cumulants(&root, &sites.variance, &sites.skew);
-    let warp = Warp::new(&centre, &variance, &third);
     let found = Found {
         centre,
         root,
         log_marginal: base + log_marginal,
     };
+    let warp = straighten(system, &found, &sites);
     (found, warp, evaluations)
+}
+
+/// Factors of all observations, as functions of η: linear · η − ½ weight · η². Found at one x, they are near those of any
+/// other of the posterior, so that a few sweeps from them take the place of a search for the mode.
+#[derive(Debug, Clone)]
+pub(crate) struct Frozen {
+    linear: Vec<f64>,
+    weight: Vec<f64>,
+}
+
+impl Frozen {
+    /// Those that sweeps from the mode lead to.
+    pub fn new<S: System>(
+        system: &S,
+        likelihood: &Likelihood,
+        settled: Settled,
+        mode: &Found<S::Root>,
+        mut sites: Sites,
+    ) -> Option<Self> {
+        sweeps(system, likelihood, settled, mode, &mut sites, &mut 0)?;
+        let linear = sites.slope.iter().zip(&sites.weight).zip(&sites.mean);
+        Some(Self {
+            linear: linear.map(|((s, w), m)| s + w * m).collect(),
+            weight: sites.weight,
+        })
+    }
+
+    /// The Gaussian approximation with these factors at another x.
+    fn at<S: System>(&self, system: &S, offset: &[f64]) -> Option<(Found<S::Root>, Sites)> {
+        let root = system.root(&self.weight)?;
+        let mut spare = vec![0.0; system.spare()];
+        let (mut centre, mut half) = (vec![0.0; system.dim()], vec![0.0; system.dim()]);
+        let parts = self.linear.iter().zip(&self.weight).zip(offset);
+        let pulled: Vec<f64> = parts.map(|((l, w), o)| l - w * o).collect();
+        system.pull(&pulled, &mut centre, &mut spare);
+        root.apply_transposed(&mut centre, &mut half);
+        root.apply(&half, &mut centre);
+        let mut mean = vec![0.0; offset.len()];
+        system.push(&centre, &mut mean, &mut spare);
+        mean.iter_mut().zip(offset).for_each(|(m, o)| *m += o);
+        let slope = self.linear.iter().zip(&self.weight).zip(&mean);
+        let sites = Sites {
+            slope: slope.map(|((l, w), m)| l - w * m).collect(),
+            weight: self.weight.clone(),
+            variance: vec![0.0; mean.len()],
+            skew: vec![0.0; mean.len()],
+            mean,
+        };
+        let found = Found {
+            centre,
+            root,
+            log_marginal: f64::NAN,
+        };
+        Some((found, sites))
+    }
+}
+
+/// The frame of mean and covariance from frozen factors, and what it cost; `None` where they lead nowhere.
+pub(crate) fn from_frozen<S: System>(
+    system: &S,
+    likelihood: &Likelihood,
+    settled: Settled,
+    offset: &[f64],
+    base: f64,
+    frozen: &Frozen,
+) -> Option<(Found<S::Root>, Option<Warp>, u64)> {
+    let mut evaluations = 1;
+    let (start, mut sites) = frozen.at(system, offset)?;
+    let (centre, root, log_marginal) = sweeps(
+        system,
+        likelihood,
+        settled,
+        &start,
+        &mut sites,
+        &mut evaluations,
+    )?;
+    let found = Found {
+        centre,
+        root: root.unwrap_or(start.root),
+        log_marginal: base + log_marginal,
+    };
+    let warp = straighten(system, &found, &sites);
+    Some((found, warp, evaluations))
+}
+
+fn straighten<S: System>(system: &S, found: &Found<S::Root>, sites: &Sites) -> Option<Warp> {
+    let (variance, third) = system.cumulants(&found.root, &sites.variance, &sites.skew);
+    Warp::new(&found.centre, &variance, &third)
+}
+
+/// How far the mode and its curvature are from what the observations ask for.
+pub(crate) fn missing<S: System>(
+    system: &S,
+    likelihood: &Likelihood,
+    settled: Settled,
+    mode: &Found<S::Root>,
+    sites: &mut Sites,
+) -> Option<f64> {
+    if !system.variances(&mode.root, &mut sites.variance) {
+        return None;
+    }
+    likelihood.tilt(sites, settled).map(|tilted| tilted.change)
 }
 
 /// The centre, the root (none: the mode's own) and the log marginal without the prior of x.

@@ -8,6 +8,7 @@ pub use build::{Builder, Data};
 
 use crate::additive::{Additive, AdditiveAt, AdditiveSystem};
 use crate::dense::{Dense, DenseAt, DenseSystem};
+use crate::expectation::Frozen;
 use crate::family::{Family, Likelihood, Settled};
 use crate::fixed::Fixed;
 use crate::newton::System;
@@ -16,9 +17,9 @@ use crate::sparse::{Sparse, SparseAt, SparseSystem};
 use crate::vector::square;
 use crate::warp::Warp;
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use towline::{ModelError, OwnFrame, Scratch, Target};
+use std::sync::{Arc, OnceLock};
+use towline::{ModelError, OwnFrame, Target};
 
 /// How many prior draws tell where the middle of the prior is.
 const MIDDLE: usize = 101;
@@ -45,6 +46,10 @@ pub struct LatentGaussian {
     pub(crate) settings: Vec<(String, String)>,
     /// The latent values at the mode for the middle of the priors: where searches may begin.
     pub(crate) reference: Option<Vec<f64>>,
+    /// Whether frames are brought from the mode to the mean, once that is decided, and what they are found from.
+    pub(crate) frozen: Arc<OnceLock<Option<Frozen>>>,
+    /// What frames at the mode must miss for that.
+    pub(crate) worth: f64,
     /// How many covariance matrices could not be factorised, in this model and its clones.
     pub(crate) unfactorised: Arc<AtomicU64>,
 }
@@ -166,6 +171,16 @@ impl LatentGaussian {
         Arc::clone(&self.unfactorised)
     }
 
+    /// Decides whether frames are brought from the mode of a skewed conditional to the mean, where otherwise the data do: for
+    /// measuring what that is worth. The posterior is the same.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn corrected(mut self, corrects: bool) -> Self {
+        self.worth = if corrects { 0.0 } else { f64::INFINITY };
+        self.frozen = Arc::default();
+        self
+    }
+
     /// The observed response.
     pub fn response(&self) -> &[f64] {
         &self.response
@@ -220,11 +235,10 @@ impl LatentGaussian {
     /// Finds the reference for searches.
     fn refer(&mut self) {
         self.reference = None;
-        let Ok(Some(cache)) = self.prepare(&self.middle()) else {
+        let Ok(Some(cache)) = self.plain(&self.middle()) else {
             return;
         };
-        let zero = vec![0.0; self.fast_dim()];
-        let own = self.own_frame(&cache, &zero, &mut Scratch::default());
+        let own = self.mode_frame(&cache, &vec![0.0; self.fast_dim()]);
         if let Some(OwnFrame { centre, .. }) = own {
             self.reference = Some(with_system!(self, cache, system => system.natural(&centre)));
         }
@@ -255,6 +269,7 @@ impl LatentGaussian {
     }
 }
 
+mod judge;
 mod target;
 
 #[cfg(test)]

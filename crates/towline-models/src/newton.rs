@@ -3,7 +3,7 @@
 //! The surface −½|y|² + log p(data | A y) is concave for every family here, so Newton's method with steps that are halved
 //! where they do not climb finds its top from anywhere. Close to it, a factorisation serves for several steps.
 
-use crate::expectation::{self, Found};
+use crate::expectation::{self, Found, Frozen};
 use crate::family::{Likelihood, Settled, Sites};
 use crate::vector::{inner, square};
 use crate::warp::Warp;
@@ -81,8 +81,20 @@ const NEAR: f64 = 1e-6;
 /// Rounding of the height, relative to its size: what a climb may lose by it.
 const ROUNDING: f64 = 1e-13;
 
+/// Where a frame is wanted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Centre<'a> {
+    /// At the mode.
+    Mode,
+    /// At the mean, by way of the mode.
+    Mean,
+    /// At the mean, from factors that were found elsewhere; by way of the mode where they lead nowhere.
+    MeanFrom(&'a Frozen),
+}
+
 /// The mode of the conditional at one x, with the curvature there, or where data leave it skewed its mean and covariance;
-/// and then what straightens the fast variables.
+/// and then what straightens the fast variables. `centre` says which is asked for.
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn frame<S: System>(
     system: &S,
     likelihood: &Likelihood,
@@ -91,11 +103,18 @@ pub(crate) fn frame<S: System>(
     base: f64,
     hint: &[f64],
     reference: Option<&[f64]>,
+    centre: Centre,
 ) -> Option<(OwnFrame, Option<Warp>)> {
+    if let Centre::MeanFrom(frozen) = centre
+        && let Some((found, warp, evaluations)) =
+            expectation::from_frozen(system, likelihood, settled, offset, base, frozen)
+    {
+        return Some((own(found, evaluations), warp));
+    }
     let (mut found, eta, mut evaluations) =
         mode(system, likelihood, settled, offset, base, hint, reference)?;
     let mut warp = None;
-    if likelihood.is_skewed() {
+    if !matches!(centre, Centre::Mode) {
         let sites = Sites::at(likelihood, settled, eta);
         let spent;
         (found, warp, spent) =

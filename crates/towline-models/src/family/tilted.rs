@@ -1,7 +1,7 @@
 //! One observation's share of a Gaussian approximation, weighed against the observation itself: moments by quadrature.
 
 use super::{Likelihood, Pointwise, Settled};
-use crate::vector::{exp, wide};
+use crate::vector::{LANES, exp, wide};
 
 /// Gauss and Hermite's rule for a standard normal, the nodes above zero with their weights. Eleven nodes integrate a
 /// logistic function of a normal with a standard deviation of three to four digits; a frame needs two.
@@ -80,46 +80,90 @@ fn tilt<P: Pointwise>(data: &P, sites: &mut Sites, settled: Settled) -> Tilted {
     wide(
         #[inline(always)]
         || {
+            let data = data.data();
             let mut all = Tilted {
                 log_ratio: 0.0,
                 change: 0.0,
             };
-            for (i, datum) in data.data().iter().enumerate() {
-                let (mean, variance) = (sites.mean[i], sites.variance[i]);
-                let (slope, weight) = (sites.slope[i], sites.weight[i]);
-                let sd = variance.sqrt();
-                let here = P::log_p(*datum, mean, settled);
-                let (mut total, mut first, mut second, mut cube) = (MIDDLE, 0.0, 0.0, 0.0);
-                for (node, share) in NODES {
-                    let d = sd * node;
-                    let bend = 0.5 * weight * d * d - here;
-                    let above = exp(P::log_p(*datum, mean + d, settled) + bend - slope * d);
-                    let below = exp(P::log_p(*datum, mean - d, settled) + bend + slope * d);
-                    total += share * (above + below);
-                    first += share * node * (above - below);
-                    second += share * node * node * (above + below);
-                    cube += share * node * node * node * (above - below);
+            for first in (0..data.len()).step_by(LANES) {
+                // Several at a time, which share the machine's vectors; the last few are filled up with copies.
+                let place: [usize; LANES] =
+                    std::array::from_fn(|k| (first + k).min(data.len() - 1));
+                let moments = moments::<P>(
+                    place.map(|i| data[i]),
+                    place.map(|i| sites.mean[i]),
+                    place.map(|i| sites.variance[i].sqrt()),
+                    place.map(|i| sites.slope[i]),
+                    place.map(|i| sites.weight[i]),
+                    settled,
+                );
+                for (k, i) in (first..data.len().min(first + LANES)).enumerate() {
+                    renew(sites, i, moments.map(|m| m[k]), &mut all);
                 }
-                let shift = first / total;
-                let spread = second / total - shift * shift;
-                // Something far off: the site is left as it is.
-                if !(total.is_finite() && spread > 0.0 && spread < 1e6) {
-                    all.change = f64::INFINITY;
-                    continue;
-                }
-                all.log_ratio += total.ln();
-                // Of η in the approximation's standard deviations, which the caller has.
-                sites.skew[i] = cube / total - 3.0 * shift * second / total + 2.0 * shift.powi(3);
-                all.change += 0.5 * shift * shift + 0.25 * (spread - 1.0) * (spread - 1.0);
-                // Precision and precision times mean gain what the moments ask for; the family is log-concave, so that no
-                // site needs a negative weight but by rounding.
-                let precision = 1.0 / variance;
-                let gained = precision / spread - precision;
-                sites.weight[i] = (weight + gained).max(0.0);
-                // The slope is that at the old mean: the caller moves it.
-                sites.slope[i] = slope + shift * sd * precision / spread;
             }
             all
         },
     )
+}
+
+/// The integral of observation over site, and the first three moments that go with it, in the approximation's standard
+/// deviations from its mean.
+#[inline(always)]
+fn moments<P: Pointwise>(
+    data: [P::Datum; LANES],
+    mean: [f64; LANES],
+    sd: [f64; LANES],
+    slope: [f64; LANES],
+    weight: [f64; LANES],
+    settled: Settled,
+) -> [[f64; LANES]; 4] {
+    let mut here = [0.0; LANES];
+    for k in 0..LANES {
+        here[k] = P::log_p(data[k], mean[k], settled);
+    }
+    let mut found = [[MIDDLE; LANES], [0.0; LANES], [0.0; LANES], [0.0; LANES]];
+    for (node, share) in NODES {
+        let mut ratios = [[0.0; LANES]; 2];
+        for (ratio, sign) in ratios.iter_mut().zip([1.0, -1.0]) {
+            for k in 0..LANES {
+                let d = sign * sd[k] * node;
+                let site = (slope[k] - 0.5 * weight[k] * d) * d;
+                ratio[k] = exp(P::log_p(data[k], mean[k] + d, settled) - here[k] - site);
+            }
+        }
+        let [above, below] = ratios;
+        for k in 0..LANES {
+            let (even, odd) = (share * (above[k] + below[k]), share * (above[k] - below[k]));
+            found[0][k] += even;
+            found[1][k] += node * odd;
+            found[2][k] += node * node * even;
+            found[3][k] += node * node * node * odd;
+        }
+    }
+    found
+}
+
+/// A new site from the moments.
+#[inline(always)]
+fn renew(sites: &mut Sites, i: usize, moments: [f64; 4], all: &mut Tilted) {
+    let [total, first, second, cube] = moments;
+    let shift = first / total;
+    let spread = second / total - shift * shift;
+    // Something far off: the site is left as it is.
+    if !(total.is_finite() && spread > 0.0 && spread < 1e6) {
+        all.change = f64::INFINITY;
+        return;
+    }
+    all.log_ratio += total.ln();
+    // Of η in the approximation's standard deviations, which the caller has.
+    sites.skew[i] = cube / total - 3.0 * shift * second / total + 2.0 * shift.powi(3);
+    all.change += 0.5 * shift * shift + 0.25 * (spread - 1.0) * (spread - 1.0);
+    // Precision and precision times mean gain what the moments ask for; the family is log-concave, so that no site needs a
+    // negative weight but by rounding.
+    let variance = sites.variance[i];
+    let precision = 1.0 / variance;
+    let gained = precision / spread - precision;
+    sites.weight[i] = (sites.weight[i] + gained).max(0.0);
+    // The slope is that at the old mean: the caller moves it.
+    sites.slope[i] += shift * variance.sqrt() * precision / spread;
 }

@@ -232,6 +232,8 @@ impl Builder {
             class_names,
             settings,
             reference: None,
+            frozen: Arc::default(),
+            worth: super::judge::WORTH,
             unfactorised: Arc::default(),
         };
         model.refer();
@@ -371,6 +373,7 @@ impl LatentGaussian {
         let classes = self.likelihood.classes();
         model.likelihood = Likelihood::new(self.family, &response, trials.as_deref(), classes);
         model.response = response;
+        model.frozen = Arc::default();
         model.refer();
         model
     }

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::family::Sites;
-use crate::newton::System;
+use crate::newton::{Centre, System};
 use crate::{Builder, Data, Grouping, Value};
 use towline::linalg::{Root, RootMap};
-use towline::{Prior, Rng};
+use towline::{Prior, Rng, Scratch};
 
 /// Groups with their zeros and ones, and their scale as the only parameter; with coefficients or without.
 fn groups(sizes: &[usize], family: Family, coefficient: bool, levels: usize) -> LatentGaussian {
@@ -42,6 +42,7 @@ fn groups(sizes: &[usize], family: Family, coefficient: bool, levels: usize) -> 
         ))
         .build()
         .unwrap()
+        .corrected(true)
 }
 
 /// ln ∫, mean and variance of one whitened effect given its own data, on a fine grid.
@@ -185,4 +186,48 @@ fn variances_of_predictors_are_those_of_the_root() {
         }
     }
     assert!(checked >= 21, "{checked}");
+}
+
+#[test]
+fn frames_are_brought_to_the_mean_where_the_mode_misses_something_and_nowhere_else() {
+    // Hundreds of pairs that are both 0 or both 1, which speaks for a large spread; and few large groups, which say enough of each.
+    for (sizes, wanted) in [(&[2; 400][..], true), (&[60, 40, 50, 70][..], false)] {
+        let mut model = groups(sizes, Family::BernoulliLogit, true, 1);
+        if wanted {
+            let alike = (0..800).map(|i| f64::from(u8::from(i / 2 * 7 % 10 < 6)));
+            model = model.with_response(alike.collect());
+        }
+        (model.worth, model.frozen) = (judge::WORTH, Default::default());
+        let missing = model.missing().unwrap();
+        let cache = model.prepare(&[1.0]).unwrap().unwrap();
+        assert_eq!(cache.own.is_some(), wanted, "it misses {missing}");
+        // Whoever decides otherwise is heard.
+        let other = model.clone().corrected(!wanted);
+        let cache = other.prepare(&[1.0]).unwrap().unwrap();
+        assert_eq!(cache.own.is_some(), !wanted);
+        // A clone decides alike; other data decide anew.
+        let again = model.with_response(model.response.clone());
+        assert_eq!(again.missing(), Some(missing));
+    }
+}
+
+#[test]
+fn frozen_factors_lead_where_the_way_by_the_mode_leads() {
+    let sizes: Vec<usize> = (0..80).map(|k| 1 + k % 3).collect();
+    let model = groups(&sizes, Family::BernoulliLogit, true, 7);
+    let frozen = model.frozen().unwrap();
+    for x in [[0.3, 0.9], [-0.5, 0.2], [1.1, 1.4], [-2.0, -2.0]] {
+        let cache = model.plain(&x).unwrap().unwrap();
+        let (mean, _) = model.find(&cache, &[], Centre::Mean).unwrap();
+        let (from, _) = model.find(&cache, &[], Centre::MeanFrom(frozen)).unwrap();
+        // Both stop where all observations together are off by a divergence of a twentieth.
+        let gap = (mean.log_marginal - from.log_marginal).abs();
+        assert!(gap < 0.05, "{x:?}: the marginals differ by {gap}");
+        let mut off: f64 = 0.0;
+        for k in 0..model.fast_dim() {
+            let shift = (mean.centre[k] - from.centre[k]).abs() / width(&mean, k).sqrt();
+            off = off.max(shift);
+        }
+        assert!(off < 0.1, "{x:?}: a centre differs by {off} sd");
+    }
 }

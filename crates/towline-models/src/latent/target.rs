@@ -3,7 +3,7 @@
 use super::{At, Cache, Latent, LatentGaussian};
 use crate::additive::AdditiveSystem;
 use crate::dense::DenseSystem;
-use crate::newton::{self, System};
+use crate::newton::{self, Centre, System};
 use crate::sparse::SparseSystem;
 use crate::warp::Warp;
 use std::sync::atomic::Ordering;
@@ -48,7 +48,6 @@ impl LatentGaussian {
     }
 
     /// The frame of mode and curvature, which [`own_frame`](Target::own_frame) corrects.
-    #[cfg(test)]
     pub(crate) fn mode_frame(&self, cache: &Cache, hint: &[f64]) -> Option<OwnFrame> {
         fn of<S: System>(
             system: &S,
@@ -68,8 +67,13 @@ impl LatentGaussian {
         with_system!(self, cache, system => of(&system, self, cache, hint))
     }
 
-    /// The frame, and what straightens y.
-    fn find(&self, cache: &Cache, hint: &[f64]) -> Option<(OwnFrame, Option<Warp>)> {
+    /// The frame, at the mean where that is asked for, and what straightens y.
+    pub(super) fn find(
+        &self,
+        cache: &Cache,
+        hint: &[f64],
+        centre: Centre,
+    ) -> Option<(OwnFrame, Option<Warp>)> {
         with_system!(self, cache, system => newton::frame(
             &system,
             &self.likelihood,
@@ -78,6 +82,7 @@ impl LatentGaussian {
             cache.base,
             hint,
             self.reference.as_deref(),
+            centre,
         ))
     }
 }
@@ -85,15 +90,14 @@ impl LatentGaussian {
 impl Target for LatentGaussian {
     type Cache = Cache;
 
-    /// Where effects of groups may be skewed, the frame is found here, and y are what is straight by it: a deterministic
+    /// Where effects of groups are skewed, the frame is found here, and y are what is straight by it: a deterministic
     /// function of x alone, which the density contains, so that whatever it does leaves the posterior as it is.
     fn prepare(&self, x: &[f64]) -> Result<Option<Cache>, ModelError> {
         let Some(mut cache) = self.plain(x)? else {
             return Ok(None);
         };
-        if matches!(self.latent, Latent::Sparse(_))
-            && self.likelihood.is_skewed()
-            && let Some((own, warp)) = self.find(&cache, &[])
+        if let Some(frozen) = self.frozen()
+            && let Some((own, warp)) = self.find(&cache, &[], Centre::MeanFrom(frozen))
         {
             (cache.own, cache.warp) = (Some(own), warp);
         }
@@ -171,7 +175,7 @@ impl Target for LatentGaussian {
     fn own_frame(&self, cache: &Cache, hint: &[f64], _: &mut Scratch) -> Option<OwnFrame> {
         match &cache.own {
             Some(own) => Some(own.clone()),
-            None => self.find(cache, hint).map(|(own, _)| own),
+            None => self.find(cache, hint, Centre::Mode).map(|(own, _)| own),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::triangle::Triangle;
 use crate::{Builder, Covariance, Data, Distance, Grouping, Places, Process, Shape, Value};
 use towline::linalg::Root;
-use towline::{Model, Prior, Rng};
+use towline::{Model, Prior, Rng, Scratch};
 
 const FAMILIES: [Family; 8] = [
     Family::BernoulliLogit,
