@@ -28,18 +28,17 @@ impl Ascent {
     /// Looks where to go.
     pub fn look(&mut self, here: &Here) {
         let dim = here.at.len();
-        if cholesky(&here.curvature, dim, &mut self.rows).is_ok() {
-            if !here.flat.contains(&true) {
-                copy(&mut self.step, &here.gradient);
-                solve(&self.rows, &mut self.step);
-                solve_transposed(&self.rows, &mut self.step);
-                self.decrement = dot(&here.gradient, &self.step);
-                if self.decrement.is_finite() {
-                    self.concave = true;
-                    copy(&mut self.curvature, &here.curvature);
-                    self.upward = None;
-                    return;
-                }
+        let curved = cholesky(&here.curvature, dim, &mut self.rows).is_ok();
+        if curved && !here.flat.contains(&true) {
+            copy(&mut self.step, &here.gradient);
+            solve(&self.rows, &mut self.step);
+            solve_transposed(&self.rows, &mut self.step);
+            self.decrement = dot(&here.gradient, &self.step);
+            if self.decrement.is_finite() {
+                self.concave = true;
+                copy(&mut self.curvature, &here.curvature);
+                self.upward = None;
+                return;
             }
         }
         self.by_eigenvectors(here);
