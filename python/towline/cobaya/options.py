@@ -53,7 +53,20 @@ def read(sampler):
         raise LoggedError(log, "`learn_proposal: False` takes `covmat`, `tuning` takes an earlier run's: give one.")
     if not sampler.learn_proposal and sampler.covmat is None:
         raise LoggedError(log, "`learn_proposal: False` needs a `covmat`: without one there is nothing to propose by.")
+    _check_error(sampler)
     _read_callback(sampler)
+
+
+def _check_error(sampler):
+    """A standard error to stop at, where one is asked for."""
+    if sampler.error_stop is None:
+        return
+    _check_number(sampler, "error_stop", "between 0.005 and 0.5 standard deviations, such as 0.03", lambda value: 0.005 <= value <= 0.5)
+    if mpi.more_than_one_process():
+        raise LoggedError(sampler.log, "`error_stop` weighs slow points from a single process: run it without mpirun, or leave it out.")
+    if sampler.parallel == "processes":
+        sampler.mpi_info("`parallel: processes` means nothing with `error_stop`: chains take turns.")
+        sampler.parallel = "serial"
 
 
 def _check_number(sampler, name, words, fits):

@@ -14,7 +14,7 @@ from cobaya.yaml import yaml_dump_file
 
 import towline
 
-from . import options, speeds, tuning
+from . import options, speeds, tuning, weighing
 from .convergence import Convergence
 from .evaluator import Bypass, Ordinary
 from .matching import Learned
@@ -39,6 +39,7 @@ class Towline(CovmatSampler):
     supports_periodic_params = True
     _at_resume_prefer_new = CovmatSampler._at_resume_prefer_new + [
         *("Rminus1_stop", "Rminus1_cl_stop", "Rminus1_cl_level", "Rminus1_single_split", "ess", "max_samples", "time_limit"),
+        "error_stop",
         *("parallel", "output_every", "bypass", "measure_speeds", "callback_function", "callback_every"),
         *("covmat", "covmat_params", "cost_ratio", "warmup", "tuning", "learn_proposal"),
         *options.MEANINGLESS,
@@ -179,7 +180,8 @@ class Towline(CovmatSampler):
             labels={name: label for name, label in labels.items() if name in e.names + e.derived_params},
             blocks=[list(block) for block in s.levels] if len(s.levels) > 1 else None,
             start=e.start,
-            enough=convergence,
+            # An error that is asked for is the engine's to look at.
+            enough=convergence if self.error_stop is None else None,
         )
         model._continues = CONTINUES
         return model
@@ -240,7 +242,12 @@ class Towline(CovmatSampler):
         """What a run is told, whether it begins or continues."""
         parallel = mpi.get_mpi_comm().Dup() if mpi.more_than_one_process() else self.parallel
         draws = int(min(self.max_samples, MOST_DRAWS))
-        return dict(draws=draws, parallel=parallel, time_limit=self.time_limit, progress=self._watch.look)
+        how = dict(draws=draws, parallel=parallel, time_limit=self.time_limit, progress=self._watch.look)
+        if self.error_stop is not None:
+            how["error"] = float(self.error_stop)
+            # A component of Cobaya keeps the state that it is asked about: one evaluation at a time.
+            how["workers"] = 1
+        return how
 
     def _begin(self, folder, model):
         tuned = self._tuning()
@@ -305,6 +312,12 @@ class Towline(CovmatSampler):
         return len(self.collection) if self.collection is not None else 0
 
     def _finish(self):
+        self.evidence = {}
+        if self.error_stop is not None and (self.engine_run.path / "estimates.json").exists():
+            self.evidence = weighing.evidence(self.engine_run) if self.temperature == 1 else {}
+        if weighing.is_weighed(self.engine_run):
+            self._finish_weighed()
+            return
         self._watch.finish()
         mpi.sync_processes()
         everywhere = [chain for some in mpi.allgather(self.chains_here) for chain in some]
@@ -327,6 +340,26 @@ class Towline(CovmatSampler):
             self.mpi_info("Ended: %s; %s.", self.engine_run.ended, CONTINUES)
         if mpi.is_main_process() and self.output:
             self._write_files(everywhere)
+            weighing.write_evidence(self.output, self.evidence)
+
+    def _finish_weighed(self):
+        """The end of a run in which no chain drew."""
+        weighted = weighing.Weighted(self, self.engine_run)
+        self._watch.chains = [weighted]
+        self.converged = self.engine_run.ended == "target reached"
+        self.cost = self.engine_run.summary().cost
+        name, error = weighing.worst(self.engine_run, self.speeds.slow)
+        self.mpi_info(
+            "%d slow evaluations in all: the largest standard error of a slow parameter is %.3g of its standard deviation (%s; %.3g asked).%s",
+            self.cost["slow_evals"],
+            error,
+            name,
+            self.error_stop,
+            " ln Z = {logZ:.4f} ± {logZstd:.4f}.".format(**self.evidence) if self.evidence else "",
+        )
+        if self.output:
+            self._write_files([weighted])
+            weighing.write_evidence(self.output, self.evidence)
 
     def warmup_evaluations(self):
         """Slow evaluations of all chains' warm-ups, or of their ways to the posterior where there was none."""
@@ -371,10 +404,11 @@ class Towline(CovmatSampler):
         return first
 
     def products(self, combined=False, skip_samples=0, to_getdist=False):
-        """`sample` as [`samples`] has it; `run` is the engine's own, with its summary and diagnostics."""
+        """`sample` as [`samples`] has it; `run` is the engine's own, with its summary and diagnostics; with `error_stop`, `logZ` and `logZstd`."""
         return {
             "sample": self.samples(combined=combined, skip_samples=skip_samples, to_getdist=to_getdist),
             "run": getattr(self, "engine_run", None),
+            **getattr(self, "evidence", {}),
         }
 
     @classmethod
@@ -386,7 +420,7 @@ class Towline(CovmatSampler):
 
         patterns = [output.collection_regexp(name=None), named(RUN_DIRECTORY)]
         if not minimal:
-            patterns += [named(ext.lstrip(".")) for ext in (Extension.checkpoint, Extension.progress, Extension.covmat)]
+            patterns += [named(ext.lstrip(".")) for ext in (Extension.checkpoint, Extension.progress, Extension.covmat, Extension.evidence)]
         return [(pattern, None) for pattern in patterns]
 
     @classmethod
