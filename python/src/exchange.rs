@@ -27,6 +27,11 @@ impl Exchange for Lent<'_> {
         let member = &mut *self.0;
         Python::attach(|py| py.detach(|| member.rest()));
     }
+
+    fn aside(&mut self, wait: &mut (dyn FnMut() + Send)) {
+        let member = &mut *self.0;
+        Python::attach(|py| py.detach(|| member.aside(wait)));
+    }
 }
 
 /// A Python object with `gather(bytes) -> list of bytes`, in the order of the chains, and `rest()`.

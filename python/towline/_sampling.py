@@ -65,8 +65,8 @@ def sample(
         Stop once the standard error of every slow parameter is so many of its standard deviations (0.03, say), by weighing slow
         points or by draws, whichever is predicted to take fewer slow evaluations. Then see `run.estimates()` and `run.evidence()`.
     workers
-        With `error`, how many slow points are weighed at a time, in threads of this process; by default one for each core. Estimates
-        do not depend on it, to the bit.
+        How many slow evaluations are made at a time, in warm-up and for `error`, in threads of this process; by default one for each
+        core with `error`, else one for each chain at work. Neither draws nor estimates depend on it, to the bit.
     thin_latents
         Latents are stored once in so many draws.
     parallel

@@ -29,7 +29,7 @@ pub struct Options {
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
 
-    /// Of a run with --error: slow points that are weighed at a time [default: one for each core]
+    /// Slow evaluations that are made at a time, in warm-up and for --error
     #[arg(long, value_name = "N")]
     pub workers: Option<usize>,
 

@@ -52,7 +52,7 @@ pub struct Changes {
     pub draws: Option<u64>,
     /// Threads.
     pub threads: Option<usize>,
-    /// Slow points that are weighed at a time.
+    /// Slow evaluations that are made at a time, in warm-up and for points that are weighed.
     pub workers: Option<usize>,
     /// The standard error to stop at.
     pub error: Option<f64>,

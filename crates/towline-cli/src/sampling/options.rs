@@ -56,7 +56,8 @@ pub struct SamplingOptions {
     #[arg(long, value_name = "E")]
     pub error: Option<f64>,
 
-    /// With --error, slow points that are weighed at a time [default: one for each core]; estimates do not depend on it
+    /// Slow evaluations that are made at a time, in warm-up and for --error [default: with --error one for each core, else one for each
+    /// chain at work]; neither draws nor estimates depend on it
     #[arg(long, value_name = "N")]
     pub workers: Option<usize>,
 

@@ -25,6 +25,11 @@ pub trait Exchange {
 
     /// Called now and then by a chain at work: where chains share a processor, another one may have its turn.
     fn rest(&mut self) {}
+
+    /// Waits for what others do: whatever they need to do it (an interpreter's lock, say) is let go meanwhile.
+    fn aside(&mut self, wait: &mut (dyn FnMut() + Send)) {
+        wait();
+    }
 }
 
 /// A chain on its own.
@@ -62,6 +67,10 @@ impl<E: Exchange + ?Sized> Exchange for &mut E {
 
     fn rest(&mut self) {
         (**self).rest();
+    }
+
+    fn aside(&mut self, wait: &mut (dyn FnMut() + Send)) {
+        (**self).aside(wait);
     }
 }
 
@@ -119,6 +128,10 @@ impl<E: Exchange> Exchange for Rounds<E> {
 
     fn rest(&mut self) {
         self.exchange.rest();
+    }
+
+    fn aside(&mut self, wait: &mut (dyn FnMut() + Send)) {
+        self.exchange.aside(wait);
     }
 }
 

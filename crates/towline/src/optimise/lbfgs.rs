@@ -70,15 +70,21 @@ pub(crate) fn ascend(
 fn gradient(surface: &mut impl Surface, at: &mut [f64], step: f64) -> Option<Vec<f64>> {
     let mut slope = vec![0.0; at.len()];
     if !surface.gradient(at, &mut slope) {
+        let ahead = surface.is_vectorised().then(|| beside(surface, at, step));
         for k in 0..at.len() {
             let here = at[k];
             let mut h = step;
+            let mut known = ahead.as_ref().map(|all| (all[2 * k], all[2 * k + 1]));
             slope[k] = loop {
-                at[k] = here + h;
-                let up = clean(surface.height(at));
-                at[k] = here - h;
-                let down = clean(surface.height(at));
-                at[k] = here;
+                let (up, down) = known.take().unwrap_or_else(|| {
+                    at[k] = here + h;
+                    let up = surface.height(at);
+                    at[k] = here - h;
+                    let down = surface.height(at);
+                    at[k] = here;
+                    (up, down)
+                });
+                let (up, down) = (clean(up), clean(down));
                 if up > f64::NEG_INFINITY && down > f64::NEG_INFINITY {
                     break (up - down) / (2.0 * h);
                 }
@@ -90,6 +96,21 @@ fn gradient(surface: &mut impl Surface, at: &mut [f64], step: f64) -> Option<Vec
         }
     }
     slope.iter().all(|g| g.is_finite()).then_some(slope)
+}
+
+/// The heights a step up and a step down each axis, all at once.
+fn beside(surface: &mut impl Surface, at: &[f64], step: f64) -> Vec<f64> {
+    let mut us = Vec::with_capacity(2 * at.len() * at.len());
+    for k in 0..at.len() {
+        for sign in [1.0, -1.0] {
+            let begin = us.len();
+            us.extend_from_slice(at);
+            us[begin + k] = at[k] + sign * step;
+        }
+    }
+    let mut heights = vec![0.0; 2 * at.len()];
+    surface.heights(&us, &mut heights);
+    heights
 }
 
 /// The two-loop recursion of limited-memory BFGS, with the learned curvature (the identity) at its base.

@@ -12,44 +12,82 @@ const IGNORED: f64 = 1e12;
 /// Steps are not made finer than this share of the first guess.
 const FINEST: f64 = 1e-9;
 
-/// For each coordinate, a step along which `height` (known at `at` to be `here`) changes by a log unit
-/// or so; scales may differ by many orders of magnitude.
-pub(crate) fn scales(height: &mut impl FnMut(&[f64]) -> f64, at: &[f64], here: f64) -> Vec<f64> {
-    let mut probe = at.to_vec();
-    (0..at.len())
-        .map(|k| {
-            let step = scale_along(
-                &mut |h| {
-                    probe[k] = at[k] + h;
-                    let up = height(&probe);
-                    probe[k] = at[k];
-                    up
-                },
-                here,
-                0.1 * at[k].abs().max(1.0),
-            );
-            probe[k] = at[k];
-            step
-        })
-        .collect()
+/// For each coordinate, a step along which `heights` (known at `at` to be `here`) change by a log unit
+/// or so; scales may differ by many orders of magnitude. All coordinates are tried side by side.
+pub(crate) fn scales(
+    heights: &mut impl FnMut(&[Vec<f64>]) -> Vec<f64>,
+    at: &[f64],
+    here: f64,
+) -> Vec<f64> {
+    let guess = |value: &f64| 0.1 * value.abs().max(1.0);
+    let mut along: Vec<Along> = at.iter().map(|value| Along::new(guess(value))).collect();
+    loop {
+        let open: Vec<usize> = (0..at.len())
+            .filter(|&k| along[k].found.is_none())
+            .collect();
+        if open.is_empty() {
+            return along
+                .iter()
+                .map(|along| along.found.unwrap_or(along.guess))
+                .collect();
+        }
+        let moved = |&k: &usize| {
+            let mut probe = at.to_vec();
+            probe[k] = at[k] + along[k].sign * along[k].step;
+            probe
+        };
+        let probes: Vec<Vec<f64>> = open.iter().map(moved).collect();
+        for (&k, height) in open.iter().zip(heights(&probes)) {
+            along[k].tell((height - here).abs());
+        }
+    }
 }
 
-fn scale_along(height: &mut impl FnMut(f64) -> f64, here: f64, guess: f64) -> f64 {
-    let (mut step, mut sign) = (guess, 1.0);
-    // The longest step seen to be too short, and the shortest seen to be too long.
-    let (mut short, mut long) = (0.0f64, f64::INFINITY);
-    for _ in 0..MOST_TRIALS {
-        let change = (height(sign * step) - here).abs();
+/// The same for a density that is evaluated one point at a time.
+pub(crate) fn scales_of(height: &mut impl FnMut(&[f64]) -> f64, at: &[f64], here: f64) -> Vec<f64> {
+    let mut each = |probes: &[Vec<f64>]| probes.iter().map(|probe| height(probe)).collect();
+    scales(&mut each, at, here)
+}
+
+/// The search along one coordinate.
+struct Along {
+    guess: f64,
+    step: f64,
+    sign: f64,
+    /// The longest step seen to be too short, and the shortest seen to be too long.
+    short: f64,
+    long: f64,
+    tried: usize,
+    found: Option<f64>,
+}
+
+impl Along {
+    fn new(guess: f64) -> Self {
+        Self {
+            guess,
+            step: guess,
+            sign: 1.0,
+            short: 0.0,
+            long: f64::INFINITY,
+            tried: 0,
+            found: None,
+        }
+    }
+
+    /// The last step changed the height by so much.
+    fn tell(&mut self, change: f64) {
+        let (step, guess) = (self.step, self.guess);
         if !change.is_finite() {
             // No mass there: nearer, and to the other side, where there may be more room.
-            long = long.min(step);
-            sign = -sign;
+            self.long = self.long.min(step);
+            self.sign = -self.sign;
         } else if change < CHANGE / 5.0 {
-            short = short.max(step);
+            self.short = self.short.max(step);
         } else if change > CHANGE * 4.0 {
-            long = long.min(step);
+            self.long = self.long.min(step);
         } else {
-            return step;
+            self.found = Some(step);
+            return;
         }
         let leap = if !change.is_finite() {
             0.1
@@ -57,8 +95,8 @@ fn scale_along(height: &mut impl FnMut(f64) -> f64, here: f64, guess: f64) -> f6
             // Between the square root (near the top) and proportion (far down a slope).
             (CHANGE / change.max(1e-12)).powf(0.7).clamp(1e-4, 1e3)
         };
-        let next = step * leap;
-        step = if next > short && next < long {
+        let (next, short, long) = (step * leap, self.short, self.long);
+        self.step = if next > short && next < long {
             next
         } else if long.is_finite() && short > 0.0 {
             (short * long).sqrt()
@@ -67,16 +105,17 @@ fn scale_along(height: &mut impl FnMut(f64) -> f64, here: f64, guess: f64) -> f6
         } else {
             10.0 * short
         };
-        if step < FINEST * guess {
+        self.tried += 1;
+        if self.step < FINEST * guess {
             // A wall so steep that steps sink into rounding: the climb will find its own.
-            return FINEST * guess;
-        }
-        if step > IGNORED * guess && long.is_infinite() {
+            self.found = Some(FINEST * guess);
+        } else if self.step > IGNORED * guess && long.is_infinite() {
             // Nothing depends on this coordinate: any scale will do.
-            return guess;
+            self.found = Some(guess);
+        } else if self.tried == MOST_TRIALS {
+            self.found = Some(if short > 0.0 { short } else { self.step });
         }
     }
-    if short > 0.0 { short } else { step }
 }
 
 #[cfg(test)]
@@ -97,7 +136,7 @@ mod tests {
         // Fifty widths from the centre the slope is 50: a step of a hundredth of a width changes it by 0.5.
         let at: Vec<f64> = (0..3).map(|k| centre[k] + 50.0 * width[k]).collect();
         let here = height(&at);
-        let steps = scales(&mut height, &at, here);
+        let steps = scales_of(&mut height, &at, here);
         for k in 0..3 {
             let share = steps[k] / width[k];
             assert!((0.001..0.1).contains(&share), "{share} for {k}");
@@ -110,7 +149,7 @@ mod tests {
         let mut height = |u: &[f64]| {
             if u[0] < 0.0 { f64::NEG_INFINITY } else { -u[0] }
         };
-        let steps = scales(&mut height, &[0.001, 7.0], -0.001);
+        let steps = scales_of(&mut height, &[0.001, 7.0], -0.001);
         assert!(steps[0] >= 0.1 && steps[0] < 3.0, "{steps:?}");
         assert!(steps[1] > 0.0 && steps[1].is_finite());
     }

@@ -50,6 +50,11 @@ impl Control {
         self.stop.load(Ordering::Relaxed)
     }
 
+    /// Whether the run is to end for whatever reason, so that no slow evaluation need be begun any more.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.should_stop() || self.is_halted() || self.is_late()
+    }
+
     /// Whether the time is up.
     pub fn is_late(&self) -> bool {
         self.deadline.is_some_and(|at| Instant::now() >= at)
@@ -105,9 +110,9 @@ impl Watch {
         seen.1.elapsed() > limit
     }
 
-    /// Gives the chain up: if its evaluation ever ends, it must not write any more.
-    pub(super) fn abandon(&self) {
-        self.abandoned.store(true, Ordering::Relaxed);
+    /// Gives the chain up: if its evaluation ever ends, it must not write any more. Returns whether nobody did so before.
+    pub(super) fn abandon(&self) -> bool {
+        !self.abandoned.swap(true, Ordering::Relaxed)
     }
 
     pub(super) fn is_abandoned(&self) -> bool {
@@ -147,6 +152,12 @@ impl Watch {
             let failure = Failure::new(chain, self.draws(), &self.x(), y, message);
             waiting.push(failure);
         }
+    }
+
+    /// Takes over failures that somebody else has noted for the chain.
+    pub(super) fn take_over(&self, failed: u64, failures: Vec<Failure>) {
+        self.failed.fetch_add(failed, Ordering::Relaxed);
+        open(&self.waiting).extend(failures);
     }
 
     pub(super) fn failed(&self) -> u64 {

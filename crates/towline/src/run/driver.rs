@@ -2,7 +2,9 @@
 
 use super::approach::approach;
 use super::control::{Control, Watch};
+use super::crew::Crew;
 use super::guard::{Guard, StopSignal, message};
+use super::looker::Looker;
 use super::progress::Phase;
 use super::settings::Settings;
 use super::{Ended, production};
@@ -46,6 +48,8 @@ pub struct Job {
     pub weighs: bool,
     /// Whether they ended so.
     pub learned: AtomicBool,
+    /// Who looks at many places at once for the chains' warm-up; nothing where each chain does so by itself.
+    pub crew: Option<Crew>,
 }
 
 /// Where a chain stands when its draws may begin.
@@ -251,6 +255,7 @@ fn first_checkpoint(
         (tuning.clone(), x, y, rng, Info::default())
     } else {
         watch.show(|progress| progress.phase = Phase::WarmingUp(0));
+        let looks = &Looker::new(guard, k, job)?;
         let warmup = Settings::recorded(&job.manifest).warmup();
         let common = all.iter().map(|s| s.stage).min().flatten();
         let mut warming = if let Some(stage) = common {
@@ -260,7 +265,7 @@ fn first_checkpoint(
             stage.warming
         } else {
             let (x, y) = start(&mut rng)?;
-            warmup.begin_any(guard, &x, &y, rng, exchange)?
+            warmup.begin_any(guard, looks, (&x, &y), rng, exchange)?
         };
         // The one place where stages of warm-up are saved.
         loop {
@@ -274,6 +279,9 @@ fn first_checkpoint(
             if watch.is_abandoned() {
                 return Err(Error::Stopped);
             }
+            for failure in watch.take_failures() {
+                job.failures.log(&failure)?;
+            }
             stages.save(&stage)?;
             warming = stage.warming;
             watch.show(|progress| progress.phase = Phase::WarmingUp(warming.stage()));
@@ -283,7 +291,7 @@ fn first_checkpoint(
             if warming.is_done() {
                 break;
             }
-            warming = warmup.advance_any(guard, warming, exchange)?;
+            warming = warmup.advance_any(guard, looks, warming, exchange)?;
         }
         let (warm, rng) = warming.finish();
         (warm.tuning, warm.x, warm.y, rng, warm.spent)

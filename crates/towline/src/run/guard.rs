@@ -4,6 +4,7 @@
 //! there is a limit on their time or failures are to be counted; whoever takes the step catches a panic.
 
 use super::control::{Control, Watch};
+use super::crew::Crew;
 use super::driver::Job;
 use super::settings::{OnFailure, Settings};
 use crate::error::ModelError;
@@ -20,6 +21,8 @@ pub(super) struct Guard<'a, M: ?Sized, const CLOSE: bool> {
     watch: &'a Watch,
     timed: bool,
     lenient: bool,
+    /// Who else makes slow evaluations for this chain.
+    crew: Option<&'a Crew>,
     /// Whether a slow evaluation may be refused because the run stops: in warm-up, whose stages are begun anew.
     pub interruptible: AtomicBool,
 }
@@ -41,8 +44,44 @@ impl<'a, M: Target + ?Sized, const CLOSE: bool> Guard<'a, M, CLOSE> {
             watch,
             timed: watch.is_timed(),
             lenient: on_failure == OnFailure::CountAsOutside,
+            crew: job.crew.as_ref(),
             interruptible: AtomicBool::new(false),
         }
+    }
+
+    /// The model as a worker sees it, who makes evaluations for some chain.
+    pub fn beside(
+        model: &'a M,
+        chain: usize,
+        control: &'a Control,
+        watch: &'a Watch,
+        lenient: bool,
+    ) -> Self {
+        Self {
+            model,
+            chain,
+            control,
+            watch,
+            timed: watch.is_timed(),
+            lenient,
+            crew: None,
+            interruptible: AtomicBool::new(false),
+        }
+    }
+
+    /// What a slow evaluation at x came to that was made elsewhere.
+    pub fn told(
+        &self,
+        x: &[f64],
+        answer: Result<Option<M::Cache>, ModelError>,
+    ) -> Result<Option<M::Cache>, ModelError> {
+        self.watch.note_x(x);
+        self.judged(&[], Some(answer))
+    }
+
+    /// Whether what fails counts as outside the support.
+    pub fn is_lenient(&self) -> bool {
+        self.lenient
     }
 
     /// An evaluation begins or ends.
@@ -121,13 +160,11 @@ impl<M: Target + ?Sized, const CLOSE: bool> Target for Guard<'_, M, CLOSE> {
     type Cache = M::Cache;
 
     fn prepare(&self, x: &[f64]) -> Result<Option<Self::Cache>, ModelError> {
-        let stopping = || {
-            let control = self.control;
-            control.should_stop() || control.is_halted() || control.is_late()
-        };
-        if self.watch.is_abandoned() || (self.interruptible.load(Ordering::Relaxed) && stopping()) {
+        let warming = self.interruptible.load(Ordering::Relaxed);
+        if self.watch.is_abandoned() || (warming && self.control.is_stopping()) {
             return Err(Box::new(StopSignal));
         }
+        let _own = self.crew.filter(|_| warming).map(Crew::own);
         self.watch.note_x(x);
         self.watch.slow_evaluations.fetch_add(1, Ordering::Relaxed);
         let answer = self.watched(&[], || self.model.prepare(x));

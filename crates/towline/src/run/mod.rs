@@ -47,8 +47,10 @@
 mod approach;
 mod batch;
 mod control;
+mod crew;
 mod driver;
 mod guard;
+mod looker;
 mod production;
 mod progress;
 mod ranks;
@@ -58,6 +60,7 @@ mod together;
 mod weigh;
 
 pub use control::{Control, Watch};
+pub use crew::Crew;
 pub use driver::{Job, chain};
 pub use progress::{ChainProgress, Phase, Progress, WeighingProgress};
 pub use ranks::{Post, Ranks};
@@ -203,7 +206,7 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
         self
     }
 
-    /// With so many slow points weighed at a time; nothing for one for each core.
+    /// With so many slow evaluations at a time, in warm-up and for points that are weighed; nothing for one for each core.
     #[must_use]
     pub fn workers(mut self, workers: Option<usize>) -> Self {
         self.settings.workers = workers;
@@ -346,7 +349,20 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
             strict: self.strict,
             weighs,
             learned: AtomicBool::new(false),
+            crew: self.crew(),
         })
+    }
+
+    /// Who looks at many places at once in warm-up, where slow evaluations are to be made side by side.
+    fn crew(&self) -> Option<Crew> {
+        let options = &self.manifest.options;
+        let workers = match self.settings.workers {
+            None if options.error.is_none() => return None,
+            _ => self.settings.workers(),
+        };
+        let (model, lenient) = (Arc::clone(&self.model), options.failures_count_as_outside);
+        let limit = self.settings.evaluation_limit;
+        (workers > 1).then(|| Crew::new(model, workers, lenient, limit))
     }
 
     /// All chains, until they end.

@@ -33,7 +33,8 @@ pub struct Settings {
     /// Stop once the standard error of every slow parameter is so many of its standard deviations, by weights of slow points or by
     /// chains, whichever is predicted to be cheaper.
     pub error: Option<f64>,
-    /// Slow points that are weighed at a time; nothing for one for each core. Estimates do not depend on it.
+    /// Slow evaluations that are made at a time in warm-up and for weights; nothing for one for each core. Neither draws nor estimates
+    /// depend on it.
     pub workers: Option<usize>,
     /// Latents are stored once in so many draws.
     pub latent_every: u64,
@@ -255,9 +256,12 @@ impl Settings {
         self.workers.or(self.threads).unwrap_or_else(cores).max(1)
     }
 
-    /// Threads that are of use.
+    /// Threads that are of use: somebody who says how many slow evaluations may be made at a time wants no more and no fewer.
     pub(crate) fn threads_for(&self, chains: usize) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.threads.unwrap_or_else(cores).clamp(1, chains.max(1))
+        self.threads
+            .or(self.workers)
+            .unwrap_or_else(cores)
+            .clamp(1, chains.max(1))
     }
 }

@@ -221,6 +221,13 @@ impl Exchange for Member {
         answer
     }
 
+    fn aside(&mut self, wait: &mut (dyn FnMut() + Send)) {
+        // Whoever waits works not.
+        self.shared.give_turn();
+        wait();
+        self.shared.take_turn();
+    }
+
     fn rest(&mut self) {
         if !open(&self.shared.turns).queue.is_empty() {
             self.shared.give_turn();

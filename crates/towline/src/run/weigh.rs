@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::estimate::{Estimator, Need, Scale, Weighted, need};
 use crate::kernel::info::Info;
 use crate::model::{Model, Role};
-use crate::store::{Points, Stages, StoredEstimates, Weighing};
+use crate::store::{Looked, Points, Stages, StoredEstimates, Weighing};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -47,11 +47,13 @@ pub(super) fn weigh<M: Model + Send + Sync + 'static>(
                 return Ok(Weighed::ChainsInstead);
             };
             weighing.write(folder, run)?;
+            // What was learned is stored: how, nobody needs to know any more.
+            (0..job.manifest.chains).for_each(|chain| Looked::remove(folder, chain));
             weighing
         }
     };
     let begun = Instant::now();
-    let (log, stored) = Points::open(folder, run)?;
+    let (log, stored) = Points::of(folder, run)?;
     let mut points: BTreeMap<usize, Weighted> = stored
         .into_iter()
         .map(|point| (point.index, point))

@@ -36,10 +36,10 @@ impl Common {
         points: &[Vec<f64>],
         exchange: &mut impl Exchange,
     ) -> Result<Vec<Option<f64>>, Error> {
-        let mut mine = Vec::new();
-        for x in points.iter().skip(self.index).step_by(self.chains) {
-            mine.push(walker.visit(rule, x)?.unwrap_or(f64::NAN));
-        }
+        let mine = points.iter().skip(self.index).step_by(self.chains);
+        let mine: Vec<Vec<f64>> = mine.cloned().collect();
+        let found = walker.visits(rule, &mine, exchange)?.into_iter();
+        let mine: Vec<f64> = found.map(|value| value.unwrap_or(f64::NAN)).collect();
         let all = exchange.gather(&mine)?;
         Ok((0..points.len())
             .map(|i| {

@@ -1,23 +1,25 @@
 //! The climb to the top of the marginal where its covariance is known beforehand: a slope at each round, and no curvature.
 
 use super::limits::known::{CLOSE, CURVATURES, GAIN, ROUNDS, SHORTENED, STEP};
-use super::start::Marginal;
+use super::marginal::Marginal;
 use crate::linalg::Factor;
-use crate::target::Target;
 
 /// Climbs from x in units of `factor`; false where that leads nowhere, since the covariance is not the one of this target.
-pub(super) fn climb<T: Target>(marginal: &mut Marginal<'_, T>, x: &[f64], factor: &Factor) -> bool {
+pub(super) fn climb(marginal: &mut Marginal<'_>, x: &[f64], factor: &Factor) -> bool {
     let p = x.len();
     let (mut at, mut way) = (x.to_vec(), vec![0.0; p]);
     let mut here = marginal.height(&at);
     for _ in 0..ROUNDS {
         let (mut slope, mut curvature) = (vec![0.0; p], 0.0);
+        let mut beside = Vec::with_capacity(2 * p);
         for k in 0..p {
             let mut unit = vec![0.0; p];
             unit[k] = STEP;
             factor.apply(&unit, &mut way);
-            let mut look = |sign: f64| marginal.height(&moved(&at, sign, &way));
-            let (up, down) = (look(1.0), look(-1.0));
+            beside.extend([1.0, -1.0].map(|sign| moved(&at, sign, &way)));
+        }
+        for (k, pair) in marginal.heights(&beside).chunks_exact(2).enumerate() {
+            let (up, down) = (pair[0], pair[1]);
             slope[k] = (up - down) / (2.0 * STEP);
             curvature += (2.0 * here - up - down) / (STEP * STEP * p as f64);
         }
@@ -59,8 +61,10 @@ fn moved(at: &[f64], share: f64, way: &[f64]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
+    use crate::chain::exchange::Solo;
     use crate::error::ModelError;
     use crate::target::Target;
+    use crate::warmup::look::OneByOne;
     use crate::warmup::start::search;
 
     const WIDTHS: [f64; 6] = [1e-3, 0.1, 1.0, 3.0, 50.0, 2e4];
@@ -91,7 +95,8 @@ mod tests {
             covariance
         });
         let start: Vec<f64> = WIDTHS.iter().map(|w| -1.5 * w).collect();
-        let found = search(&Six(covariance), &start, &[], 390).unwrap();
+        let six = Six(covariance);
+        let found = search(&six, (&OneByOne(&six), &mut Solo), (&start, &[]), 390).unwrap();
         (found.spent.slow_evaluations, -6.0 - found.height)
     }
 

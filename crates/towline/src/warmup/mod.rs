@@ -13,6 +13,8 @@ mod extra;
 mod inner;
 mod known;
 mod limits;
+pub(crate) mod look;
+mod marginal;
 mod modes;
 mod moments;
 mod persistence;
@@ -43,6 +45,7 @@ use crate::target::Target;
 use limits::stages::{
     EXPLORE, FEWEST, LAST, LOST, MANY_TIMES, SEARCH, SLOW_BASE, SLOW_EACH, TRIALS, WINDOW,
 };
+use look::{Looks, OneByOne};
 pub use prices::Prices;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -174,9 +177,10 @@ impl Warmup {
         exchange: &mut impl Exchange,
     ) -> Result<Warm, Error> {
         let target: &AnyTarget = &Erased(target);
-        let mut warming = self.begin_any(target, x, y, rng.clone(), exchange)?;
+        let looks = &OneByOne(target);
+        let mut warming = self.begin_any(target, looks, (x, y), rng.clone(), exchange)?;
         while !warming.is_done() {
-            warming = self.advance_any(target, warming, exchange)?;
+            warming = self.advance_any(target, looks, warming, exchange)?;
         }
         let (warm, after) = warming.finish();
         *rng = after;
@@ -197,15 +201,17 @@ impl Warmup {
         rng: Rng,
         exchange: &mut impl Exchange,
     ) -> Result<Warming, Error> {
-        self.begin_any(&Erased(target), x, y, rng, exchange)
+        let target: &AnyTarget = &Erased(target);
+        self.begin_any(target, &OneByOne(target), (x, y), rng, exchange)
     }
 
-    /// The same for a target whose type is forgotten. Warm-up is most of the engine, and no inner loop: it is compiled once, here.
+    /// The same for a target whose type is forgotten, with somebody who looks at many places at once. Warm-up is most of the engine, and
+    /// no inner loop: it is compiled once, here.
     pub(crate) fn begin_any(
         &self,
         target: &AnyTarget<'_>,
-        x: &[f64],
-        y: &[f64],
+        looks: &dyn Looks,
+        (x, y): (&[f64], &[f64]),
         rng: Rng,
         exchange: &mut dyn Exchange,
     ) -> Result<Warming, Error> {
@@ -223,7 +229,7 @@ impl Warmup {
         let first = starts.iter().position(|theirs| *theirs == start);
         let mut found = match first {
             Some(first) if first < common.index => None,
-            _ => Some(start::search(target, x, y, steps)?),
+            _ => Some(start::search(target, (looks, exchange), (x, y), steps)?),
         };
         let clock = found.as_mut().map(|found| std::mem::take(&mut found.clock));
         let prices =
@@ -263,13 +269,15 @@ impl Warmup {
         warming: Warming,
         exchange: &mut impl Exchange,
     ) -> Result<Warming, Error> {
-        self.advance_any(&Erased(target), warming, exchange)
+        let target: &AnyTarget = &Erased(target);
+        self.advance_any(target, &OneByOne(target), warming, exchange)
     }
 
     /// The same for a target whose type is forgotten.
     pub(crate) fn advance_any(
         &self,
         target: &AnyTarget<'_>,
+        looks: &dyn Looks,
         warming: Warming,
         exchange: &mut dyn Exchange,
     ) -> Result<Warming, Error> {
@@ -282,7 +290,7 @@ impl Warmup {
             let all = self.scaled(many * (base + each * p), p);
             all.div_ceil(chains).max(FEWEST)
         };
-        let (mut walker, mut tuning, mut rng) = Walker::new(target, warming)?;
+        let (mut walker, mut tuning, mut rng) = Walker::new(target, looks, warming)?;
         let (tuned, rng_mut) = (&mut tuning, &mut rng);
         let rule = tuned.rule(tuned.main.frame);
         if stage == 2 && tuned.main.frame == FrameKind::Own {

@@ -57,22 +57,21 @@ pub(super) struct Clock {
 
 impl Clock {
     /// Notes a slow evaluation.
-    pub fn slow(&mut self, begun: Instant) {
-        self.slow.push(begun.elapsed().as_secs_f64());
+    pub fn slow(&mut self, seconds: f64) {
+        self.slow.push(seconds);
     }
 
     /// Notes so many fast evaluations.
-    pub fn fast(&mut self, begun: Instant, evaluations: u64) {
+    pub fn fast(&mut self, seconds: f64, evaluations: u64) {
         if evaluations > 0 {
-            let seconds = begun.elapsed().as_secs_f64();
             self.fast.push(seconds / evaluations as f64);
         }
     }
 
     /// Adds to the last slow evaluation what belongs to it: the search for a target's own frame.
-    pub fn search(&mut self, begun: Instant) {
+    pub fn search(&mut self, seconds: f64) {
         if let Some(last) = self.slow.last_mut() {
-            *last += begun.elapsed().as_secs_f64();
+            *last += seconds;
         }
     }
 

@@ -33,7 +33,7 @@ pub(super) fn far<T: Target>(
         return Ok((false, points.len()));
     };
     let mine = match common.index {
-        0 => walker.search_from(rule, &points[k])?,
+        0 => walker.search_from(rule, &points[k], exchange)?,
         _ => Vec::new(),
     };
     let p = fitted.dim();

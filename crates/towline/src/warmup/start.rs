@@ -2,21 +2,22 @@
 
 use super::known;
 pub(super) use super::limits::start::{MOST_FAST, MOST_SLOW};
+use super::look::Looks;
+use super::marginal::Marginal;
 use super::prices::Clock;
+use crate::chain::exchange::Exchange;
 use crate::error::Error;
+use crate::frame::Linear;
 use crate::frame::anchors::Mode;
-use crate::frame::laplace::{Curvature, Laplace};
-use crate::frame::{Frame, Linear};
-use crate::instant::Instant;
+use crate::frame::laplace::Curvature;
 use crate::kernel::info::Info;
-use crate::kernel::state::{Sighting, prepare};
-use crate::linalg::{Factor, Root};
-use crate::optimise::coordinate::feel;
+use crate::kernel::state::Sighting;
+use crate::linalg::Factor;
 use crate::optimise::lbfgs::ascend;
 use crate::optimise::newton::climb_with;
-use crate::optimise::surface::{Surface, clean};
+use crate::optimise::surface::Surface;
 use crate::optimise::widths::{MOST_TRIALS, scales};
-use crate::target::{Scratch, Target};
+use crate::target::Target;
 
 /// Where a chain may begin, and how wide the target is there.
 pub(super) struct Found {
@@ -38,11 +39,11 @@ pub(super) struct Found {
 /// Climbs from (x, y) to the top of the estimated marginal of x, with at most `budget` slow evaluations.
 pub(super) fn search<T: Target>(
     target: &T,
-    x: &[f64],
-    y: &[f64],
+    (looks, exchange): (&dyn Looks, &mut dyn Exchange),
+    (x, y): (&[f64], &[f64]),
     budget: usize,
 ) -> Result<Found, Error> {
-    let mut marginal = Marginal::new(target, x, y, budget)?;
+    let mut marginal = Marginal::new(target, (looks, exchange), (x, y), budget)?;
     if let Some(covariance) = target.slow_covariance() {
         let factor = Factor::from_covariance(covariance, "the covariance of the slow parameters")?;
         if factor.dim() == x.len() && known::climb(&mut marginal, x, &factor) {
@@ -52,7 +53,7 @@ pub(super) fn search<T: Target>(
         marginal.budget += marginal.spent.slow_evaluations as usize;
     }
     let here = marginal.height(x);
-    let steps = scales(&mut |at| marginal.height(at), x, here);
+    let steps = scales(&mut |at| marginal.heights(at), x, here);
     let mut scaled = Scaled {
         marginal: &mut marginal,
         origin: x.to_vec(),
@@ -75,11 +76,7 @@ pub(super) fn search<T: Target>(
 }
 
 /// What a climb has found; widths are looked for where it gave no covariance.
-fn found<T: Target>(
-    mut marginal: Marginal<'_, T>,
-    slow: Option<Factor>,
-    p: usize,
-) -> Result<Found, Error> {
+fn found(mut marginal: Marginal<'_>, slow: Option<Factor>, p: usize) -> Result<Found, Error> {
     if let Some(failure) = marginal.failure.take() {
         return Err(failure);
     }
@@ -89,7 +86,7 @@ fn found<T: Target>(
         None => {
             // What the climb has left of the budget may be nothing, and without widths nothing moves.
             marginal.budget += MOST_TRIALS * p;
-            let widths = scales(&mut |at| marginal.height(at), &best.x, best.height);
+            let widths = scales(&mut |at| marginal.heights(at), &best.x, best.height);
             Factor::diagonal(&widths, "the slow covariance")?
         }
     };
@@ -108,233 +105,6 @@ fn found<T: Target>(
         height: best.height,
         clock: marginal.clock,
     })
-}
-
-/// A function as a surface.
-struct Heights<F>(F);
-
-impl<F: FnMut(&[f64]) -> f64> Surface for Heights<F> {
-    fn height(&mut self, u: &[f64]) -> f64 {
-        (self.0)(u)
-    }
-}
-
-#[derive(Clone)]
-struct Best {
-    x: Vec<f64>,
-    y: Vec<f64>,
-    height: f64,
-}
-
-/// Laplace's estimate of the log marginal of x, with what was met on the way.
-pub(super) struct Marginal<'a, T: Target> {
-    target: &'a T,
-    /// Where the next search for a mode in y begins, and the metric it uses.
-    rule: Laplace,
-    centre: Vec<f64>,
-    curvature: Curvature,
-    best: Best,
-    modes: Vec<(Vec<f64>, Vec<f64>, f64)>,
-    visits: Vec<Sighting>,
-    spent: Info,
-    budget: usize,
-    scratch: Scratch,
-    failure: Option<Error>,
-    clock: Clock,
-}
-
-impl<'a, T: Target> Marginal<'a, T> {
-    fn new(target: &'a T, x: &[f64], y: &[f64], budget: usize) -> Result<Self, Error> {
-        let mut scratch = Scratch::default();
-        let outside = || Error::OutsideSupport {
-            x: x.to_vec(),
-            y: y.to_vec(),
-        };
-        let mut clock = Clock::default();
-        let begun = Instant::now();
-        let slow = prepare(target, x)?.ok_or_else(outside)?;
-        clock.slow(begun);
-        let mut spent = Info {
-            slow_evaluations: 1,
-            ..Info::default()
-        };
-        let mut height = Heights(|y: &[f64]| {
-            spent.fast_evaluations += 1;
-            target.log_density_in(&slow.cache, y, &mut scratch)
-        });
-        let start = height.height(y);
-        if start.is_nan() || start == f64::INFINITY {
-            return Err(Error::NotANumber {
-                x: x.to_vec(),
-                y: y.to_vec(),
-                value: start,
-            });
-        }
-        if start == f64::NEG_INFINITY {
-            return Err(outside());
-        }
-        let (y, widths, curvature) = if target.has_own_frame() {
-            // It finds its modes by itself: nothing needs to be felt out.
-            (y.to_vec(), vec![1.0; y.len()], Curvature::Own)
-        } else {
-            // Widths found on a distant wall would be the wall's: go up first, by what needs no scale.
-            let reach: Vec<f64> = y.iter().map(|v| 0.1 * v.abs().max(1.0)).collect();
-            let y = feel(&mut height, y, &reach).unwrap_or_else(|| y.to_vec());
-            let start = height.height(&y);
-            let widths = scales(&mut height.0, &y, start);
-            let mut curvature = vec![0.0; y.len() * y.len()];
-            let known = target.curvature(&slow.cache, &y, &mut curvature, &mut scratch);
-            let local = known || y.len() <= MOST_FAST;
-            let curvature = if local {
-                Curvature::Local
-            } else {
-                Curvature::Learned
-            };
-            (y, widths, curvature)
-        };
-        let root = Factor::diagonal(&widths, "the fast widths")?;
-        let linear = Linear::new(
-            vec![0.0; x.len()],
-            y.to_vec(),
-            vec![0.0; x.len() * y.len()],
-            root,
-        )?;
-        let mut marginal = Self {
-            target,
-            rule: Laplace::new(linear, curvature),
-            centre: y.to_vec(),
-            curvature,
-            best: Best {
-                x: x.to_vec(),
-                y: y.to_vec(),
-                height: f64::NEG_INFINITY,
-            },
-            modes: Vec::new(),
-            visits: Vec::new(),
-            spent,
-            budget,
-            scratch,
-            failure: None,
-            clock,
-        };
-        marginal.look(x, &slow.cache);
-        let Marginal { clock, scratch, .. } = &mut marginal;
-        clock.refined(target, &slow.cache, &y, scratch);
-        Ok(marginal)
-    }
-
-    pub fn height(&mut self, x: &[f64]) -> f64 {
-        if self.spent.slow_evaluations as usize >= self.budget || self.failure.is_some() {
-            return f64::NEG_INFINITY;
-        }
-        self.spent.slow_evaluations += 1;
-        let begun = Instant::now();
-        match prepare(self.target, x) {
-            Ok(Some(slow)) => {
-                self.clock.slow(begun);
-                self.look(x, &slow.cache)
-            }
-            Ok(None) => f64::NEG_INFINITY,
-            Err(failure) => {
-                self.failure = Some(failure);
-                f64::NEG_INFINITY
-            }
-        }
-    }
-
-    /// Finds the conditional's mode at x, starting from the last one.
-    fn look(&mut self, x: &[f64], cache: &T::Cache) -> f64 {
-        let begun = Instant::now();
-        let found = self.rule.find(self.target, x, cache, &mut self.scratch);
-        match self.curvature {
-            Curvature::Own => self.clock.search(begun),
-            _ => self.clock.fast(begun, found.evaluations),
-        }
-        self.spent.fast_evaluations += found.evaluations;
-        let mut y = vec![0.0; self.centre.len()];
-        found.frame.to_y(&vec![0.0; y.len()], &mut y);
-        // Without a mode, the density at the last known one is a height to climb by; and a mode beyond a wall
-        // (the search takes its last step on trust) is none to begin at.
-        self.spent.fast_evaluations += 1;
-        let begun = Instant::now();
-        let density = self.target.log_density_in(cache, &y, &mut self.scratch);
-        if self.curvature == Curvature::Own {
-            self.clock.fast(begun, 1);
-        }
-        let height = if clean(density) == f64::NEG_INFINITY {
-            f64::NEG_INFINITY
-        } else {
-            // The same measure for both: without a mode, the linear frame's volume stands in.
-            clean(
-                found
-                    .log_marginal
-                    .unwrap_or(density + found.frame.log_det()),
-            )
-        };
-        self.visits.push(Sighting::new(x, &found));
-        if found.log_marginal.is_some() {
-            self.modes.push((x.to_vec(), y.clone(), height));
-        }
-        if height > self.best.height {
-            self.best = Best {
-                x: x.to_vec(),
-                y,
-                height,
-            };
-            self.move_to(&found.frame);
-        }
-        height
-    }
-
-    /// Searches from here on begin at this frame: near the best point, they are short.
-    fn move_to(&mut self, frame: &Frame) {
-        let Frame::Affine { centre, root } = frame else {
-            return;
-        };
-        let p = self.best.x.len();
-        // A target's own root is no matrix; searches there need the centre alone.
-        let root = match root {
-            Root::Own(_) => Some((**self.rule.linear().root()).clone()),
-            _ => root
-                .covariance()
-                .and_then(|c| Factor::from_covariance(&c, "the fast covariance").ok()),
-        };
-        if let Some(root) = root
-            && let Ok(linear) = Linear::new(
-                vec![0.0; p],
-                centre.clone(),
-                vec![0.0; p * centre.len()],
-                root,
-            )
-        {
-            self.centre.clone_from(centre);
-            self.rule = Laplace::new(linear, self.curvature);
-        }
-    }
-
-    /// The linear frame through the modes met on the way.
-    fn linear(&self, slow: &Factor, best: &Best) -> Result<Linear, Error> {
-        let root = (**self.rule.linear().root()).clone();
-        let mut modes: Vec<Mode> = vec![Mode {
-            x: best.x.clone(),
-            y: best.y.clone(),
-        }];
-        let mut heights = vec![best.height];
-        for (x, y, height) in &self.modes {
-            modes.push(Mode {
-                x: x.clone(),
-                y: y.clone(),
-            });
-            heights.push(*height);
-        }
-        match line_through(&modes, &heights, slow, root.clone()) {
-            Some(linear) => Ok(linear),
-            None => {
-                let flat = vec![0.0; best.x.len() * best.y.len()];
-                Linear::new(best.x.clone(), best.y.clone(), flat, root)
-            }
-        }
-    }
 }
 
 /// The line through modes by weighted least squares, from the highest of them; each counts as much as its estimated density.
@@ -384,13 +154,13 @@ pub(super) fn line_through(
 }
 
 /// The marginal in units of the widths found at the start.
-struct Scaled<'m, 'a, T: Target> {
-    marginal: &'m mut Marginal<'a, T>,
+struct Scaled<'m, 'a> {
+    marginal: &'m mut Marginal<'a>,
     origin: Vec<f64>,
     steps: Vec<f64>,
 }
 
-impl<T: Target> Scaled<'_, '_, T> {
+impl Scaled<'_, '_> {
     /// The covariance that a curvature in scaled units stands for.
     fn covariance(&self, curvature: &[f64]) -> Option<Factor> {
         let p = self.steps.len();
@@ -411,11 +181,24 @@ impl<T: Target> Scaled<'_, '_, T> {
     }
 }
 
-impl<T: Target> Surface for Scaled<'_, '_, T> {
+impl Surface for Scaled<'_, '_> {
     fn height(&mut self, u: &[f64]) -> f64 {
-        let x: Vec<f64> = (0..u.len())
-            .map(|k| self.origin[k] + self.steps[k] * u[k])
-            .collect();
-        self.marginal.height(&x)
+        let mut height = [0.0];
+        self.heights(u, &mut height);
+        height[0]
+    }
+
+    fn is_vectorised(&self) -> bool {
+        true
+    }
+
+    fn heights(&mut self, us: &[f64], out: &mut [f64]) {
+        let place = |u: &[f64]| {
+            (0..u.len())
+                .map(|k| self.origin[k] + self.steps[k] * u[k])
+                .collect()
+        };
+        let xs: Vec<Vec<f64>> = us.chunks_exact(self.origin.len()).map(place).collect();
+        out.copy_from_slice(&self.marginal.heights(&xs));
     }
 }

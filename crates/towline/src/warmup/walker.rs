@@ -1,6 +1,7 @@
 //! A chain in warm-up: it may change its kernel at every step, and notes where it has been.
 
 use super::limits::walker::SEARCH_BUDGET;
+use super::look::{Look, Looks, Wanted};
 use super::tilt::Crossing;
 use super::{Warming, learned, modes_of, start, tilt};
 use crate::chain::exchange::{Exchange, first_decides};
@@ -19,6 +20,8 @@ use crate::warmup::tuning::Tuning;
 
 pub(super) struct Walker<'a, T: Target> {
     pub(super) target: &'a T,
+    /// Who looks at places that are no steps of the chain.
+    looks: &'a dyn Looks,
     pub(super) state: State<T::Cache>,
     pub(super) work: Workspace,
     pub(super) spent: Info,
@@ -46,7 +49,11 @@ pub(super) struct Comparison {
 
 impl<'a, T: Target> Walker<'a, T> {
     /// From where a stage ended, with the tuning and the generator.
-    pub fn new(target: &'a T, warming: Warming) -> Result<(Self, Tuning, Rng), Error> {
+    pub fn new(
+        target: &'a T,
+        looks: &'a dyn Looks,
+        warming: Warming,
+    ) -> Result<(Self, Tuning, Rng), Error> {
         let Warming {
             x,
             y,
@@ -66,6 +73,7 @@ impl<'a, T: Target> Walker<'a, T> {
         let walker = Self {
             state: State::new(target, x, y, &mut work.buffers)?,
             target,
+            looks,
             work,
             spent,
             visits,
@@ -155,51 +163,74 @@ impl<'a, T: Target> Walker<'a, T> {
         }
     }
 
-    /// A slow evaluation for what it tells of the marginal there: −∞ where there is no mass, nothing where there is no mode.
-    pub fn visit(
+    /// Slow evaluations for what they tell of the marginal, side by side: −∞ where there is no mass, nothing where there is no mode.
+    pub fn visits(
         &mut self,
-        rule: &crate::frame::FrameRule,
-        x: &[f64],
-    ) -> Result<Option<f64>, Error> {
-        self.spent.slow_evaluations += 1;
-        let before = self.visits.len();
-        let massless = match prepare(self.target, x)? {
-            None => true,
-            Some(mut slow) => {
-                self.place(rule, &mut slow);
-                self.note_visits();
-                self.visits.len() == before && self.is_massless(rule, &slow)
-            }
+        rule: &FrameRule,
+        xs: &[Vec<f64>],
+        exchange: &mut dyn Exchange,
+    ) -> Result<Vec<Option<f64>>, Error> {
+        let FrameRule::Laplace(laplace) = rule else {
+            // Other frames tell nothing of the marginal.
+            return Ok(vec![None; xs.len()]);
         };
-        if massless {
-            self.visits.push(Visit {
-                x: x.to_vec(),
-                log_marginal: f64::NEG_INFINITY,
-            });
-        }
-        Ok(self.visits.get(before).map(|visit| visit.log_marginal))
+        let looks = self.looks.looks(laplace, xs, Wanted::Marginal, exchange)?;
+        self.spent.slow_evaluations += xs.len() as u64;
+        let noted = xs.iter().zip(&looks).map(|(x, look)| {
+            let found = match look {
+                None => Some(f64::NEG_INFINITY),
+                Some(look) => self.note_look(x, look),
+            };
+            if let Some(log_marginal) = found {
+                self.visits.push(Visit {
+                    x: x.clone(),
+                    log_marginal,
+                });
+            }
+            found
+        });
+        Ok(noted.collect())
     }
 
-    /// Whether there is no mass at the middle of the frame: where no mode was found, the best guess of where it would be.
-    fn is_massless(&mut self, rule: &crate::frame::FrameRule, slow: &Slow<T::Cache>) -> bool {
-        let mut y = vec![0.0; self.state.y.len()];
-        rule.of(slow).to_y(&vec![0.0; y.len()], &mut y);
-        self.spent.fast_evaluations += 1;
-        let value = evaluate(self.target, slow, &y, &mut self.work.buffers);
-        matches!(value, Ok(f64::NEG_INFINITY))
+    /// What a look cost and found: −∞ where no mode was found and there is no mass where it was expected either.
+    fn note_look(&mut self, x: &[f64], look: &Look) -> Option<f64> {
+        self.spent.fast_evaluations += look.fast_evaluations;
+        self.spent.frame_searches += 1;
+        self.spent.frame_failures += u64::from(look.log_marginal.is_none());
+        self.modes.extend(look.mode().map(|y| Mode {
+            x: x.to_vec(),
+            y: y.to_vec(),
+        }));
+        let massless = look.density.filter(|value| *value == f64::NEG_INFINITY);
+        look.log_marginal.or(massless)
     }
 
     /// Climbs from a place in x (and the mode of y there) to a top of the estimated marginal, and returns what it met on the way.
-    pub fn search_from(&mut self, rule: &FrameRule, x: &[f64]) -> Result<Vec<Visit>, Error> {
-        self.spent.slow_evaluations += 1;
-        let Some(mut slow) = prepare(self.target, x)? else {
+    pub fn search_from(
+        &mut self,
+        rule: &FrameRule,
+        x: &[f64],
+        exchange: &mut dyn Exchange,
+    ) -> Result<Vec<Visit>, Error> {
+        let FrameRule::Laplace(laplace) = rule else {
             return Ok(Vec::new());
         };
-        self.place(rule, &mut slow);
-        self.note_visits();
-        let mut y = vec![0.0; self.state.y.len()];
-        rule.of(&slow).to_y(&vec![0.0; y.len()], &mut y);
-        let found = start::search(self.target, x, &y, SEARCH_BUDGET)?;
+        self.spent.slow_evaluations += 1;
+        let there = [x.to_vec()];
+        let mut looks = self
+            .looks
+            .looks(laplace, &there, Wanted::Marginal, exchange)?;
+        let Some(look) = looks.pop().flatten() else {
+            return Ok(Vec::new());
+        };
+        if let Some(log_marginal) = self.note_look(x, &look) {
+            self.visits.push(Visit {
+                x: x.to_vec(),
+                log_marginal,
+            });
+        }
+        let (with, from) = ((self.looks, exchange), (x, &look.centre[..]));
+        let found = start::search(self.target, with, from, SEARCH_BUDGET)?;
         self.spent += found.spent;
         self.modes.extend(modes_of(&found.visits));
         let met: Vec<Visit> = found.visits.into_iter().filter_map(learned).collect();

@@ -24,6 +24,8 @@ pub(super) struct Here {
     pub first_steps: Vec<f64>,
     pub gradient: Vec<f64>,
     pub curvature: Vec<f64>,
+    /// Whether the last differences left the steps as they were.
+    steady: bool,
     /// Axes along which nothing could be seen beside a height too large.
     pub unseen: Vec<usize>,
     /// A point to be tried, and the best of those tried.
@@ -31,6 +33,11 @@ pub(super) struct Here {
     best: Vec<f64>,
     /// A Cholesky factor.
     rows: Vec<f64>,
+}
+
+/// Every two different axes.
+fn pairs(dim: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..dim).flat_map(|j| (0..j).map(move |k| (j, k)))
 }
 
 impl Here {
@@ -47,6 +54,7 @@ impl Here {
         fit(&mut self.gradient, dim);
         fit(&mut self.curvature, dim * dim);
         self.unseen.clear();
+        self.steady = false;
     }
 
     /// Central differences along the axes; one-sided mixed ones, and where those make no peak, two-sided ones, which a
@@ -63,7 +71,11 @@ impl Here {
         copy(probe, &self.at);
         beside.iter_mut().for_each(|list| fit(list, dim));
         let axes = (0..2 * dim).map(|i| (i / 2, i / 2, if i % 2 == 0 { 1.0 } else { -1.0 }));
-        let ahead = self.all_at_once(surface, axes);
+        // The corners with them, where all can be had at once and no step is likely to be changed.
+        let both = mixed && self.steady;
+        let corners = pairs(dim).take_while(|_| both).map(|(j, k)| (j, k, 1.0));
+        let mut ahead = self.all_at_once(surface, axes.chain(corners));
+        let begun = ahead.as_ref().map(|_| self.steps.clone());
         for k in 0..dim {
             let known = ahead.as_ref().map(|all| (all[2 * k], all[2 * k + 1]));
             let (up, down) = self.look_along(surface, probe, k, known)?;
@@ -76,30 +88,32 @@ impl Here {
             return Some(());
         }
         let [above, below] = &*beside;
-        self.mixed(surface, probe, above, 1.0, mixed);
+        // Steps that had to be changed have other corners.
+        self.steady = begun.is_none_or(|begun| begun == self.steps);
+        let mut corners = ahead.as_mut().map(|all| all.split_off(2 * dim));
+        if mixed && !(both && self.steady) {
+            corners = self.all_at_once(surface, pairs(dim).map(|(j, k)| (j, k, 1.0)));
+        }
+        self.mixed(surface, probe, above, 1.0, (mixed, corners));
         if mixed && cholesky(&self.curvature, dim, &mut self.rows).is_err() {
-            self.mixed(surface, probe, below, -1.0, mixed);
+            let corners = pairs(dim).map(|(j, k)| (j, k, -1.0));
+            let corners = self.all_at_once(surface, corners);
+            self.mixed(surface, probe, below, -1.0, (mixed, corners));
         }
         Some(())
     }
 
-    /// Mixed differences by the corners on one side, or the mean with those that are there already.
+    /// Mixed differences by the corners on one side (known where they were looked at all at once), or the mean with those that are there already.
     fn mixed(
         &mut self,
         surface: &mut impl Surface,
         probe: &mut [f64],
         beside: &[f64],
         side: f64,
-        mixed: bool,
+        (mixed, ahead): (bool, Option<Vec<f64>>),
     ) {
         let dim = self.at.len();
-        let pairs = (0..dim).flat_map(|j| (0..j).map(move |k| (j, k)));
-        let ahead = if mixed {
-            self.all_at_once(surface, pairs.clone().map(|(j, k)| (j, k, side)))
-        } else {
-            None
-        };
-        for (i, (j, k)) in pairs.enumerate() {
+        for (i, (j, k)) in pairs(dim).enumerate() {
             let known = ahead.as_ref().map(|all| all[i]);
             let mut bend = if mixed {
                 self.bend(surface, probe, beside, (j, k), side, known)
