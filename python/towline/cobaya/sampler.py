@@ -14,11 +14,12 @@ from cobaya.yaml import yaml_dump_file
 
 import towline
 
-from . import options, speeds, tuning
+from . import options, speeds, tuning, weighing
 from .convergence import Convergence
 from .evaluator import Bypass, Ordinary
 from .matching import Learned
 from .watching import Watch
+from .workers import Team
 
 # Draws of each chain, where nothing is said: far more than a run should need, so that R - 1 decides.
 MOST_DRAWS = 1_000_000
@@ -39,6 +40,7 @@ class Towline(CovmatSampler):
     supports_periodic_params = True
     _at_resume_prefer_new = CovmatSampler._at_resume_prefer_new + [
         *("Rminus1_stop", "Rminus1_cl_stop", "Rminus1_cl_level", "Rminus1_single_split", "ess", "max_samples", "time_limit"),
+        *("error_stop", "workers"),
         *("parallel", "output_every", "bypass", "measure_speeds", "callback_function", "callback_every"),
         *("covmat", "covmat_params", "cost_ratio", "warmup", "tuning", "learn_proposal"),
         *options.MEANINGLESS,
@@ -77,7 +79,7 @@ class Towline(CovmatSampler):
         if self.learned is not None:
             self.learned.check_priors({n: self._prior(n).text for n in self.evaluator.names}, self.log)
         self.engine_seed = options.seed(self)
-        self._watch = None
+        self._watch = self._team = None
         if mpi.is_main_process() and self.output and not self.output.is_resuming():
             Watch(self, None, None).header()
             self._write_checkpoint()
@@ -168,18 +170,23 @@ class Towline(CovmatSampler):
     def engine_model(self, convergence=None):
         """The model as the engine takes it."""
         e, s = self.evaluator, self.speeds
+        # Who evaluates: this process, or others with a model each.
+        by = e if self._team is None else self._team
+        fast = by.log_likelihood if self.temperature == 1 or self._team is not None else e.log_tempered
         labels = self.model.parameterization.labels()
         model = towline.Model(
             slow={name: self._prior(name) for name in s.slow},
             fast={name: self._prior(name) for name in s.fast},
-            prepare=e.prepare,
-            log_likelihood=e.log_likelihood if self.temperature == 1 else e.log_tempered,
-            derived=e.derived,
+            prepare=by.prepare,
+            log_likelihood=fast,
+            log_likelihood_batch=None if self._team is None else self._team.log_likelihood_batch,
+            derived=by.derived,
             derived_names=e.derived_names,
             labels={name: label for name, label in labels.items() if name in e.names + e.derived_params},
             blocks=[list(block) for block in s.levels] if len(s.levels) > 1 else None,
             start=e.start,
-            enough=convergence,
+            # An error that is asked for is the engine's to look at.
+            enough=convergence if self.error_stop is None else None,
         )
         model._continues = CONTINUES
         return model
@@ -209,8 +216,13 @@ class Towline(CovmatSampler):
         self.mpi_info("Continuing the run in %s", folder) if resuming else self.mpi_info("Sampling!")
         with mpi.ProcessState(self) as state:
             self._state = state
-            model = self.engine_model(convergence)
-            self.engine_run = self._resume(folder, model) if resuming else self._begin(folder, model)
+            self._team = Team(self.evaluator, self.workers) if self.workers > 1 else None
+            try:
+                model = self.engine_model(convergence)
+                self.engine_run = self._resume(folder, model) if resuming else self._begin(folder, model)
+            finally:
+                if self._team is not None:
+                    self._team.end()
             # The run's directory lives as long as the run, which may outlive this object.
             self.engine_run._temporary = self._scratch
             self._finish()
@@ -240,7 +252,12 @@ class Towline(CovmatSampler):
         """What a run is told, whether it begins or continues."""
         parallel = mpi.get_mpi_comm().Dup() if mpi.more_than_one_process() else self.parallel
         draws = int(min(self.max_samples, MOST_DRAWS))
-        return dict(draws=draws, parallel=parallel, time_limit=self.time_limit, progress=self._watch.look)
+        how = dict(draws=draws, parallel=parallel, time_limit=self.time_limit, progress=self._watch.look)
+        if self.error_stop is not None:
+            how["error"] = float(self.error_stop)
+        if self.error_stop is not None or self.workers > 1:
+            how["workers"] = self.workers
+        return how
 
     def _begin(self, folder, model):
         tuned = self._tuning()
@@ -305,6 +322,12 @@ class Towline(CovmatSampler):
         return len(self.collection) if self.collection is not None else 0
 
     def _finish(self):
+        self.evidence = {}
+        if self.error_stop is not None and (self.engine_run.path / "estimates.json").exists():
+            self.evidence = weighing.evidence(self.engine_run) if self.temperature == 1 else {}
+        if weighing.is_weighed(self.engine_run):
+            self._finish_weighed()
+            return
         self._watch.finish()
         mpi.sync_processes()
         everywhere = [chain for some in mpi.allgather(self.chains_here) for chain in some]
@@ -327,6 +350,26 @@ class Towline(CovmatSampler):
             self.mpi_info("Ended: %s; %s.", self.engine_run.ended, CONTINUES)
         if mpi.is_main_process() and self.output:
             self._write_files(everywhere)
+            weighing.write_evidence(self.output, self.evidence)
+
+    def _finish_weighed(self):
+        """The end of a run in which no chain drew."""
+        weighted = weighing.Weighted(self, self.engine_run)
+        self._watch.chains = [weighted]
+        self.converged = self.engine_run.ended == "target reached"
+        self.cost = self.engine_run.summary().cost
+        name, error = weighing.worst(self.engine_run, self.speeds.slow)
+        self.mpi_info(
+            "%d slow evaluations in all: the largest standard error of a slow parameter is %.3g of its standard deviation (%s; %.3g asked).%s",
+            self.cost["slow_evals"],
+            error,
+            name,
+            self.error_stop,
+            " ln Z = {logZ:.4f} ± {logZstd:.4f}.".format(**self.evidence) if self.evidence else "",
+        )
+        if self.output:
+            self._write_files([weighted])
+            weighing.write_evidence(self.output, self.evidence)
 
     def warmup_evaluations(self):
         """Slow evaluations of all chains' warm-ups, or of their ways to the posterior where there was none."""
@@ -371,10 +414,11 @@ class Towline(CovmatSampler):
         return first
 
     def products(self, combined=False, skip_samples=0, to_getdist=False):
-        """`sample` as [`samples`] has it; `run` is the engine's own, with its summary and diagnostics."""
+        """`sample` as [`samples`] has it; `run` is the engine's own, with its summary and diagnostics; with `error_stop`, `logZ` and `logZstd`."""
         return {
             "sample": self.samples(combined=combined, skip_samples=skip_samples, to_getdist=to_getdist),
             "run": getattr(self, "engine_run", None),
+            **getattr(self, "evidence", {}),
         }
 
     @classmethod
@@ -386,7 +430,7 @@ class Towline(CovmatSampler):
 
         patterns = [output.collection_regexp(name=None), named(RUN_DIRECTORY)]
         if not minimal:
-            patterns += [named(ext.lstrip(".")) for ext in (Extension.checkpoint, Extension.progress, Extension.covmat)]
+            patterns += [named(ext.lstrip(".")) for ext in (Extension.checkpoint, Extension.progress, Extension.covmat, Extension.evidence)]
         return [(pattern, None) for pattern in patterns]
 
     @classmethod

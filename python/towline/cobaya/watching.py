@@ -136,6 +136,10 @@ class Watch:
 
     def in_words(self, progress):
         """How far the run is, in a line."""
+        weighing = progress.get("weighing") if isinstance(progress, dict) else None
+        if weighing:
+            error = "" if weighing["error"] is None else f", standard error {weighing['error']:.3g} of {weighing['asked']:g} asked"
+            return f"{weighing['points']} of {weighing['planned']} slow points weighed{error}; {weighing['learned']} slow evaluations of warm-up"
         chains = progress.get("chains") if isinstance(progress, dict) else None
         if not chains:
             return "Sampling"
