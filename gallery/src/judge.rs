@@ -3,6 +3,7 @@
 use crate::known::Known;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use towline::Rng;
+use towline::diagnose::pooled_autocorrelation_time;
 
 /// Independent draws from which true values come; their own error is part of every z-score.
 pub const TRUTH_DRAWS: usize = 1_000_000;
@@ -23,6 +24,20 @@ pub struct Truth {
     /// The means of all functions, and their standard errors.
     means: Vec<f64>,
     errors: Vec<f64>,
+}
+
+/// The means of all functions over one seed's draws, and how many effective draws each rests on.
+#[derive(Debug, Clone)]
+pub struct Own {
+    means: Vec<f64>,
+    effective: Vec<f64>,
+}
+
+impl Own {
+    /// The means of all functions.
+    pub fn means(&self) -> &[f64] {
+        &self.means
+    }
 }
 
 impl Truth {
@@ -114,6 +129,46 @@ impl Truth {
                 normal_score((mean - self.means[j]) / error, count - 1.0)
             })
             .collect()
+    }
+
+    /// z-scores of all functions from some seeds alone, by the errors that a user of these runs would compute: the target's own spread
+    /// and each run's own autocorrelation time. For a few seeds, whose spread says nothing.
+    pub fn own_scores(&self, seeds: &[Own]) -> Vec<f64> {
+        let count = seeds.len() as f64;
+        (0..self.means.len())
+            .map(|j| {
+                let off: f64 = seeds.iter().map(|s| s.means[j] - self.means[j]).sum();
+                let spread = self.errors[j].powi(2) * TRUTH_DRAWS as f64;
+                let variance: f64 = seeds.iter().map(|s| spread / s.effective[j]).sum();
+                let error = (variance + (count * self.errors[j]).powi(2)).sqrt();
+                if error == 0.0 { 0.0 } else { off / error }
+            })
+            .collect()
+    }
+
+    /// What a seed's draws say by themselves: chains by variable.
+    pub fn own(&self, columns: &[Vec<Vec<f64>>]) -> Own {
+        let mut effective = Vec::new();
+        for (k, chains) in columns.iter().enumerate() {
+            let draws: usize = chains.iter().map(Vec::len).sum();
+            effective.extend((0..FUNCTIONS).map(|j| draws as f64 / self.time(k, j, chains)));
+        }
+        Own {
+            means: self.means_of(columns),
+            effective,
+        }
+    }
+
+    /// The autocorrelation time of function j of variable k, at least one.
+    pub fn time(&self, k: usize, j: usize, chains: &[Vec<f64>]) -> f64 {
+        let of: Vec<Vec<f64>> = chains
+            .iter()
+            .map(|chain| chain.iter().map(|v| self.functions(k, *v)[j]).collect())
+            .collect();
+        let slices: Vec<&[f64]> = of.iter().map(Vec::as_slice).collect();
+        let time = pooled_autocorrelation_time(&slices, None).value;
+        // Draws that never leave one side of an edge have none.
+        if time.is_nan() { 1.0 } else { time.max(1.0) }
     }
 
     /// What a score is of.

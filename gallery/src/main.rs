@@ -133,7 +133,7 @@ fn tell(verdict: &Verdict, seconds: f64) {
         (false, false) => "WRONG",
     };
     let mut lines = format!(
-        "{word} {:14} {:>3}+{:<4} z {:5.1} ({}), slow/eff {:.2} ({:.2} with warm-up of {:.0}), {:.0} fast/slow, warned {}, {seconds:.0} s  {:?}",
+        "{word} {:14} {:>3}+{:<4} z {:5.1} ({}), slow/eff {:.2} ({:.2} with warm-up of {:.0}), {:.0} fast/slow, warned {}{}, {seconds:.0} s  {:?}",
         verdict.name,
         verdict.slow,
         verdict.fast,
@@ -144,6 +144,10 @@ fn tell(verdict: &Verdict, seconds: f64) {
         verdict.warmup_slow,
         verdict.fast_per_slow,
         verdict.warned,
+        verdict
+            .silent_z
+            .filter(|_| verdict.warned > 0)
+            .map_or(String::new(), |z| format!(" (others z {z:.1})")),
         verdict.chosen,
     );
     for warning in &verdict.warnings {

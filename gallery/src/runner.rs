@@ -4,7 +4,6 @@ use crate::judge::Truth;
 use crate::known::Known;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use towline::diagnose::pooled_autocorrelation_time;
 use towline::run::{Run, Settings};
 use towline::store::RunDir;
 use towline::{Cost, RunSummary};
@@ -26,8 +25,11 @@ pub struct Verdict {
     pub draws: usize,
     /// Whether every z-score is at most four.
     pub right: bool,
-    /// Whether every run (or, where only some seeds are wrong, each of those) said that it should not be trusted.
+    /// Whether a user was told: every run warned, or those that did not are right by their own errors, all together.
     pub announced: bool,
+    /// The largest z-score of the runs that did not warn, by their own errors; nothing where all did.
+    #[serde(default)]
+    pub silent_z: Option<f64>,
     /// How many runs said something.
     pub warned: usize,
     /// The largest z-score, and of what.
@@ -61,10 +63,11 @@ pub fn judge(
     draws: u64,
 ) -> Result<Verdict, towline::Error> {
     let truth = Truth::of(&target);
+    let draws = target.fewer_draws.map_or(draws, |most| most.min(draws));
     let target = Arc::new(target);
     let (mut means, mut worst_slow, mut worst_all) = (Vec::new(), Vec::new(), Vec::new());
     let (mut fast, mut warm, mut chosen, mut warned) = (Vec::new(), Vec::new(), Vec::new(), 0);
-    let mut warnings = Vec::new();
+    let (mut warnings, mut silent) = (Vec::new(), Vec::new());
     for seed in seeds.clone() {
         let folder = tempfile::tempdir().map_err(|source| towline::Error::File {
             doing: "make",
@@ -87,14 +90,15 @@ pub fn judge(
         let run = RunDir::open(folder.path())?;
         let summary = RunSummary::of(&run, None)?;
         let columns = run.columns()?;
-        means.push(truth.means_of(&columns));
+        let own = truth.own(&columns);
+        means.push(own.means().to_vec());
         let cost = &summary.run;
         let production = (cost.slow_evals - cost.warmup_slow_evals) as f64;
         let steps = (cost.chains * cost.draws) as f64;
         let time = columns[..target.slow]
             .iter()
             .enumerate()
-            .map(|(k, chains)| slowest(&truth, k, chains))
+            .map(|(k, chains)| truth.time(k, 0, chains).max(truth.time(k, 1, chains)))
             .fold(1.0, f64::max);
         worst_slow.push(time * production / steps);
         worst_all.push(time * cost.slow_evals as f64 / steps);
@@ -105,7 +109,10 @@ pub fn judge(
             cost.frame.unwrap_or("none"),
             cost.n.unwrap_or(0)
         ));
-        warned += usize::from(!summary.warnings.is_empty());
+        match summary.warnings.is_empty() {
+            true => silent.push(own),
+            false => warned += 1,
+        }
         if warnings.is_empty() {
             warnings.clone_from(&summary.warnings);
         }
@@ -115,6 +122,8 @@ pub fn judge(
         .max_by(|&a, &b| scores[a].abs().total_cmp(&scores[b].abs()))
         .unwrap_or(0);
     let count = means.len();
+    let largest = |all: Vec<f64>| all.iter().fold(0.0_f64, |most, z| most.max(z.abs()));
+    let silent_z = (!silent.is_empty()).then(|| largest(truth.own_scores(&silent)));
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     Ok(Verdict {
         name: target.name.clone(),
@@ -124,7 +133,8 @@ pub fn judge(
         seeds: count,
         draws: 4 * draws as usize,
         right: scores.iter().all(|z| z.abs() <= LIMIT),
-        announced: warned == count,
+        announced: warned > 0 && silent_z.is_none_or(|z| z <= LIMIT),
+        silent_z,
         warned,
         worst_z: scores[worst],
         worst: truth.label(worst, target.slow),
@@ -135,17 +145,4 @@ pub fn judge(
         chosen,
         warnings,
     })
-}
-
-/// The longer of the autocorrelation times of a variable and of its square, within the reach of the judge.
-fn slowest(truth: &Truth, k: usize, chains: &[Vec<f64>]) -> f64 {
-    let time = |j: usize| {
-        let of: Vec<Vec<f64>> = chains
-            .iter()
-            .map(|chain| chain.iter().map(|v| truth.functions(k, *v)[j]).collect())
-            .collect();
-        let slices: Vec<&[f64]> = of.iter().map(Vec::as_slice).collect();
-        pooled_autocorrelation_time(&slices, None).value
-    };
-    time(0).max(time(1))
 }

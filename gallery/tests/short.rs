@@ -79,3 +79,22 @@ fn every_target_has_a_name_of_its_own_and_mass_where_it_begins() {
         assert!(target.density(&x, &y).is_finite(), "{}", target.name);
     }
 }
+
+#[test]
+fn a_run_that_did_not_warn_is_judged_by_its_own_errors() {
+    let target = targets::all().into_iter().find(|t| t.name == "slow1");
+    let target = target.expect("a target of this name");
+    let truth = towline_gallery::judge::Truth::of(&target);
+    let largest = |shift: f64| {
+        let mut rng = towline::Rng::stream(3, 0);
+        let draws: Vec<f64> = (0..2000)
+            .map(|_| target.draw(&mut rng).0[0] + shift)
+            .collect();
+        let chains: Vec<Vec<f64>> = draws.chunks(500).map(<[f64]>::to_vec).collect();
+        let scores = truth.own_scores(&[truth.own(&[chains])]);
+        scores.iter().fold(0.0_f64, |most, z| most.max(z.abs()))
+    };
+    assert!(largest(0.0) < 4.0, "{}", largest(0.0));
+    // 2,000 draws know a mean to 0.022.
+    assert!(largest(0.3) > 10.0, "{}", largest(0.3));
+}
