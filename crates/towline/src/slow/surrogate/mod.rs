@@ -6,7 +6,7 @@
 //!
 //! Read in this order: `limits` (all constants), `visits` (points made ready), `polynomial`, `radial`, `process` (what
 //! may be fitted), `shape` (its tails and guards), `faces` (its walls), `wander` and `jump` (the chain), `choose`, `bend` and `warp`
-//! (coordinates in which it is all done).
+//! (coordinates in which it is all done, fitted by `levenberg`).
 
 mod bend;
 mod choose;
