@@ -8,8 +8,8 @@ use crate::diagnose::{MIN_DRAWS, Summary};
 use crate::error::Error;
 use crate::kernel::info::Info;
 use crate::store::RunDir;
-use crate::warmup::UNSETTLED;
 use crate::warmup::tuning::FrameKind;
+use crate::warmup::{UNLEARNED, UNSETTLED};
 use estimated::Estimated;
 pub use estimated::ParameterEstimate;
 use serde::Serialize;
@@ -142,6 +142,7 @@ impl RunSummary {
         };
         warnings.extend(trust.warnings);
         let mut remarks = trust.remarks;
+        warnings.extend(remarks.extract_if(.., |remark| remark == UNLEARNED));
         remarks.extend(estimated.remarks(cost.draws));
         if !warnings.is_empty() {
             // What warm-up did not learn may be why.

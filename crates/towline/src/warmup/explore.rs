@@ -7,8 +7,8 @@
 use super::common::{self, Common};
 use super::curvature;
 use super::limits::explore::{
-    BATCH_BASE, BATCH_EACH, BATCH_SHARE, CANDIDATES, FURTHER, HEAT, HEAT_OF_ONE, IN_A_ROW, MORE,
-    MOST_SEARCHES, PLACES, SMALL_ERROR, START_HEAT, WORST_ERROR,
+    BATCH_BASE, BATCH_EACH, BATCH_SHARE, CANDIDATES, FURTHER, HEAT, HEAT_OF_ONE, IN_A_ROW,
+    LARGE_ERRORS, MORE, MOST_SEARCHES, PLACES, SMALL_ERROR, START_HEAT, WORST_ERROR,
 };
 use super::probe;
 use super::start::MOST_SLOW;
@@ -20,6 +20,14 @@ use crate::slow::surrogate::{Extent, Surrogate, Visit};
 use crate::target::Target;
 use crate::warmup::tuning::Tuning;
 
+impl Explored {
+    /// Whether the shape was learned, though perhaps not so well that fresh visits are predicted.
+    pub fn learned(&self) -> bool {
+        let [missed, expected] = LARGE_ERRORS;
+        self.settled || self.error.missed <= missed && self.expected <= expected
+    }
+}
+
 /// How hot visits are.
 fn heat(p: usize) -> f64 {
     if p == 1 { HEAT_OF_ONE } else { HEAT }
@@ -30,6 +38,7 @@ pub(super) fn learned(p: usize) -> Extent {
     Extent {
         heat: heat(p),
         reach: 1.0,
+        mixed: true,
         thorough: true,
     }
 }
@@ -41,8 +50,19 @@ pub(super) struct Explored {
     pub start: Vec<f64>,
     /// Whether the fit predicts fresh visits.
     pub settled: bool,
-    /// The error of the last batch.
-    pub error: f64,
+    /// Its error at the last batch, and that of places where it claims too little alone.
+    pub error: Errors,
+    /// The error that the fit made of all visits is expected to have.
+    pub expected: f64,
+}
+
+/// How well fresh visits were predicted: weighted rms in log units, in which the bulk counts most.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Errors {
+    /// Of all of them.
+    pub all: f64,
+    /// Of those where more mass was found than predicted: what chains might miss. A claim of mass where there is none costs only rejections.
+    pub missed: f64,
 }
 
 /// Spends at most `most` slow evaluations, of all chains together; `None` where nothing can be fitted.
@@ -63,12 +83,17 @@ pub(super) fn explore<T: Target>(
     let mut explored = Explored {
         start: Vec::new(),
         settled: false,
-        error: f64::INFINITY,
+        error: Errors {
+            all: f64::INFINITY,
+            missed: f64::INFINITY,
+        },
+        expected: f64::INFINITY,
     };
     let (mut good, mut searches) = (0, 0);
     let exploring = Extent {
         heat: heat(p),
         reach: FURTHER,
+        mixed: true,
         thorough: false,
     };
     while spent < most && good < IN_A_ROW {
@@ -86,7 +111,7 @@ pub(super) fn explore<T: Target>(
         spent += points.len();
         if let Some(fitted) = &fitted {
             explored.error = error(fitted, &points, &found);
-            good = if explored.error <= SMALL_ERROR {
+            good = if explored.error.all <= SMALL_ERROR {
                 good + 1
             } else {
                 0
@@ -112,6 +137,7 @@ pub(super) fn explore<T: Target>(
     let Some(fitted) = fitted else {
         return Ok(None);
     };
+    explored.expected = fitted.quality().error();
     tuning.centre = fitted.centre().to_vec();
     tuning.slow = fitted.factor().clone();
     tuning.scale = 2.38 / (p as f64).sqrt();
@@ -225,22 +251,28 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
 }
 
-/// How well fresh visits were predicted: a weighted rms in log units, in which the bulk counts most.
-fn error(fitted: &Surrogate, points: &[Vec<f64>], found: &[Option<f64>]) -> f64 {
+/// How well fresh visits were predicted.
+fn error(fitted: &Surrogate, points: &[Vec<f64>], found: &[Option<f64>]) -> Errors {
     let predicted: Vec<f64> = points.iter().map(|x| fitted.log_density(x)).collect();
     let higher = |a: f64, b: &f64| a.max(*b);
     let top = predicted.iter().fold(f64::NEG_INFINITY, higher);
-    let (mut sum, mut weight) = (0.0, 0.0);
+    let (mut sum, mut missed, mut weight) = (0.0, 0.0, 0.0);
     for (predicted, found) in predicted.iter().zip(found) {
         // What is higher, the prediction or the truth, says how much the point matters.
         let found = found.filter(|value| value.is_finite());
         let level = found.map_or(*predicted, |f| f.max(*predicted));
         let counts = ((level - top) / heat(fitted.dim())).min(0.0).exp();
-        let off = found.map_or(WORST_ERROR, |f| (f - predicted).abs().min(WORST_ERROR));
+        let off = found.map_or(-WORST_ERROR, |f| f - predicted);
+        let off = off.clamp(-WORST_ERROR, WORST_ERROR);
         sum += counts * off * off;
+        missed += counts * off.max(0.0).powi(2);
         weight += counts;
     }
-    (sum / weight.max(1e-300)).sqrt()
+    let rms = |sum: f64| (sum / weight.max(1e-300)).sqrt();
+    Errors {
+        all: rms(sum),
+        missed: rms(missed),
+    }
 }
 
 /// The linear frame through the modes that were met, those near the top counting most; its width stays.

@@ -8,8 +8,8 @@ pub(super) mod stages {
     /// The search: of each chain that has a start of its own.
     pub const SEARCH: [usize; 2] = [120, 45];
     /// Exploring, all chains together: at most so many, and so many for every slow variable up to eight; beyond that, differences
-    /// for a covariance (their number is the square of the variables) twice over.
-    pub const EXPLORE: [usize; 2] = [150, 150];
+    /// for a covariance (their number is the square of the variables) twice over. Shapes that are easy to learn take a fraction of it.
+    pub const EXPLORE: [usize; 2] = [300, 300];
     /// The window, the trials and the last window, all chains together.
     pub const WINDOW: [usize; 2] = [80, 20];
     pub const TRIALS: [usize; 2] = [100, 10];
@@ -85,6 +85,9 @@ pub(super) mod explore {
     /// A fit is settled when it predicts a fresh batch within this many log units (weighted rms), in so many batches in a row.
     pub const SMALL_ERROR: f64 = 0.25;
     pub const IN_A_ROW: usize = 2;
+    /// A fit that claims too little by more than the first of these at the last visits, or expects errors above the second, has not learned the
+    /// shape, which the user is warned of: chains hardly ever go where it claims too little.
+    pub const LARGE_ERRORS: [f64; 2] = [1.0, 0.4];
     /// Errors count up to this many log units.
     pub const WORST_ERROR: f64 = 4.0;
     /// Visits from which heated chains begin.

@@ -304,7 +304,11 @@ impl Warmup {
                 let explored = explore::explore(&mut walker, tuned, most, &mut common, exchange)?;
                 if let Some(explored) = explored {
                     if !explored.settled {
-                        tuned.remarks.push(UNSETTLED.into());
+                        let remark = match explored.learned() {
+                            true => UNSETTLED,
+                            false => UNLEARNED,
+                        };
+                        tuned.remarks.push(remark.into());
                     }
                     walker.restart(&tuned.rule(tuned.main.frame), &explored.start, rng_mut)?;
                 }
@@ -407,6 +411,11 @@ const ONE_START: &str = "All chains were given the same start. Warm-up looked ar
 pub(crate) const UNSETTLED: &str = "Warm-up had not settled when its evaluations were spent: what it had learned of the slow \
     parameters did not yet predict new places well. Draws are right in the long run, but may need more of them; warm up longer for \
     fewer.";
+
+/// What is said where it was far off even then: a reason to worry in itself.
+pub(crate) const UNLEARNED: &str = "Warm-up did not learn the shape of the slow parameters' posterior: what it predicted of new places was \
+    often far off. Chains move by the random walk where that is so, and may miss parts of the posterior without R-hat showing \
+    it. Warm up longer, give starts that are spread, or parametrise the model so that its slow parameters are less strangely related.";
 
 /// A place (x, y).
 type Place = (Vec<f64>, Vec<f64>);

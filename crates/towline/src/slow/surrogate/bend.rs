@@ -10,11 +10,13 @@ mod tests;
 
 use super::levenberg::{Equations, Fitted, improve};
 use super::limits::{
-    BEND_CROSSED, BEND_LOG_SCALE, BEND_REACH, BEND_RIDGE, BEND_ROUNDS, POINTS_PER_BEND,
+    BEND_CROSSED, BEND_FIRST_ROUNDS, BEND_LOG_SCALE, BEND_POINTS, BEND_POINTS_EACH, BEND_REACH,
+    BEND_RIDGE, BEND_ROUNDS, POINTS_PER_BEND,
 };
 use super::visits::Visit;
 use crate::linalg::dot;
-use orders::{orders, regress};
+pub(super) use orders::orders;
+use orders::regress;
 use serde::{Deserialize, Serialize};
 
 /// A triangular map from x to u.
@@ -58,13 +60,14 @@ impl Bend {
             return None;
         }
         let crossed = p <= BEND_CROSSED;
-        let size: usize = 1
-            + (0..p)
-                .map(|k| middle_count(k, crossed) + scale_count(k))
-                .sum::<usize>();
+        let size = 1 + Self::numbers(p);
         if (seen.len() as f64) < POINTS_PER_BEND * size as f64 {
             return None;
         }
+        let most = BEND_POINTS.max((BEND_POINTS_EACH * size as f64) as usize);
+        let stride = seen.len().div_ceil(most);
+        let thinned: Vec<Seen> = seen.iter().step_by(stride).cloned().collect();
+        let seen = &thinned[..];
         // About as wide as the target: heated points are wider.
         let shares: Vec<f64> = seen.iter().map(|s| (-s.below / heat).exp()).collect();
         let total: f64 = shares.iter().sum();
@@ -83,7 +86,7 @@ impl Bend {
             .iter()
             .map(|s| (0..p).map(|k| (s.x[k] - centre[k]) / sds[k]).collect())
             .collect();
-        let mut best: Option<(f64, Self)> = None;
+        let mut best: Option<(f64, Fit)> = None;
         for order in orders(&white, &shares, p) {
             let mut fit = Fit {
                 bend: Self::begin(order, (&centre, &sds), &white, seen, &shares, crossed),
@@ -91,18 +94,20 @@ impl Bend {
                 white: &white,
                 seen,
             };
-            let Some(error) = improve(&mut fit, BEND_ROUNDS) else {
+            let Some(error) = improve(&mut fit, BEND_FIRST_ROUNDS) else {
                 continue;
             };
             if best.as_ref().is_none_or(|(so_far, _)| error < *so_far) {
-                best = Some((error, fit.bend));
+                best = Some((error, fit));
             }
         }
-        best.map(|(_, bend)| bend)
+        let (_, mut fit) = best?;
+        improve(&mut fit, BEND_ROUNDS)?;
+        Some(fit.bend)
     }
 
     /// Lines by weighted regression, scales that do not change.
-    fn begin(
+    pub fn begin(
         order: Vec<usize>,
         (centre, sds): (&[f64], &[f64]),
         white: &[Vec<f64>],
@@ -169,6 +174,78 @@ impl Bend {
         dot(features, &self.lines[k].log_scale).clamp(-BEND_LOG_SCALE, BEND_LOG_SCALE)
     }
 
+    /// The logarithm of its normal density at a point in standard deviations from the centre, less a constant.
+    pub fn log_normal(&self, t: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        for (k, line) in self.lines.iter().enumerate() {
+            let at = |j: usize| t[self.order[j]].clamp(self.low[j], self.high[j]);
+            let (mut middle, mut log_scale) = (line.middle[0], line.log_scale[0]);
+            for j in 0..k {
+                let (v, square) = (at(j), at(j) * at(j));
+                middle += line.middle[1 + j] * v + line.middle[1 + k + j] * square;
+                log_scale += line.log_scale[1 + j] * v + line.log_scale[1 + k + j] * square;
+            }
+            if self.crossed {
+                let mut products = line.middle[1 + 2 * k..].iter();
+                for i in 0..k {
+                    let each = (0..i).zip(&mut products);
+                    middle += each.map(|(j, c)| c * at(i) * at(j)).sum::<f64>();
+                }
+            }
+            let log_scale = log_scale.clamp(-BEND_LOG_SCALE, BEND_LOG_SCALE);
+            let z = (t[self.order[k]] - middle) * (-log_scale).exp();
+            sum -= 0.5 * z * z + log_scale;
+        }
+        sum
+    }
+
+    /// The same, and how it changes with each of the map's numbers, added to the row. Of a straight map only those numbers may change that keep
+    /// it so.
+    pub fn explain(&self, t: &[f64], straight: bool, row: &mut Vec<f64>) -> f64 {
+        let mut value = 0.0;
+        for k in 0..self.order.len() {
+            let before = self.before(t, k);
+            let (middle, scale) = (self.middle_features(&before), scale_features(&before));
+            let log_scale = self.log_scale(k, &scale);
+            let thin = (-log_scale).exp();
+            let z = (t[self.order[k]] - dot(&middle, &self.lines[k].middle)) * thin;
+            value -= 0.5 * z * z + log_scale;
+            let free = |j: usize, straight_ones: usize| match straight && j >= straight_ones {
+                true => 0.0,
+                false => 1.0,
+            };
+            let middle = middle.iter().enumerate();
+            row.extend(middle.map(|(j, f)| free(j, 1 + k) * z * thin * f));
+            let scale = scale.iter().enumerate();
+            row.extend(scale.map(|(j, f)| free(j, 1) * (z * z - 1.0) * f));
+        }
+        value
+    }
+
+    /// Changes each of its numbers, in the order of [`explain`](Self::explain).
+    pub fn advance<'s>(&mut self, steps: &mut impl Iterator<Item = &'s f64>) {
+        for line in &mut self.lines {
+            let all = line.middle.iter_mut().chain(&mut line.log_scale);
+            for (c, step) in all.zip(&mut *steps) {
+                *c += step;
+            }
+        }
+    }
+
+    /// How many numbers a map of so many variables has.
+    pub fn numbers(p: usize) -> usize {
+        let each = |k| middle_count(k, p <= BEND_CROSSED) + scale_count(k);
+        (0..p).map(each).sum()
+    }
+
+    /// Takes out of a map all that bends it.
+    pub fn straighten(&mut self) {
+        for (k, line) in self.lines.iter_mut().enumerate() {
+            line.middle[1 + k..].fill(0.0);
+            line.log_scale[1..].fill(0.0);
+        }
+    }
+
     /// Writes u at x, and returns ln |det du/dx|.
     pub fn apply(&self, x: &[f64], u: &mut [f64]) -> f64 {
         let p = self.order.len();
@@ -211,6 +288,11 @@ impl Bend {
         }
     }
 
+    /// The number of variables.
+    pub fn dim(&self) -> usize {
+        self.order.len()
+    }
+
     pub fn fits(&self, dim: usize) -> bool {
         let mut sorted = self.order.clone();
         sorted.sort_unstable();
@@ -246,38 +328,19 @@ struct Fit<'a> {
 impl Fitted for Fit<'_> {
     fn advance(&mut self, step: &[f64]) {
         self.level += step[0];
-        let mut rest = step[1..].iter();
-        for line in &mut self.bend.lines {
-            let all = line.middle.iter_mut().chain(&mut line.log_scale);
-            for (c, step) in all.zip(&mut rest) {
-                *c += step;
-            }
-        }
+        self.bend.advance(&mut step[1..].iter());
     }
 
     fn equations(&self) -> Equations {
-        let bend = &self.bend;
-        let p = bend.order.len();
-        let numbers = |line: &Line| line.middle.len() + line.log_scale.len();
-        let size = 1 + bend.lines.iter().map(numbers).sum::<usize>();
-        let mut all = Equations::new(size);
-        let mut row = Vec::with_capacity(size);
+        let mut all = Equations::new(1 + Bend::numbers(self.bend.order.len()));
+        let mut row = Vec::new();
         for (t, s) in self.white.iter().zip(self.seen) {
             row.clear();
             row.push(1.0);
-            let mut value = self.level;
-            for k in 0..p {
-                let before = bend.before(t, k);
-                let (middle, scale) = (bend.middle_features(&before), scale_features(&before));
-                let log_scale = bend.log_scale(k, &scale);
-                let thin = (-log_scale).exp();
-                let z = (t[bend.order[k]] - dot(&middle, &bend.lines[k].middle)) * thin;
-                value -= 0.5 * z * z + log_scale;
-                row.extend(middle.iter().map(|f| z * thin * f));
-                row.extend(scale.iter().map(|f| (z * z - 1.0) * f));
-            }
+            let value = self.level + self.bend.explain(t, false, &mut row);
             all.add(&row, -s.below - value, s.weight);
         }
+        all.settle();
         all.ridge = BEND_RIDGE * all.weight;
         all.loss /= all.weight;
         all

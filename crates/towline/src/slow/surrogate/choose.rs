@@ -3,14 +3,15 @@
 use super::jump::Jumps;
 use super::limits::{
     DEGREES, FOLDS, HOT_DRAWS, JUMP_HEAT, JUMP_MOST_SLOW, JUMPLESS_MOVES, LOOK_PLACES, LOOK_STARTS,
-    MOST_COEFFICIENTS, POINTS_PER_COEFFICIENT, PROCESS_FEWEST, RIDGES, ROUGH_STARTS, TOLERANCE,
-    TRIAL_SEED, TRIAL_STARTS, WORST_ERROR,
+    MIXED_ABOVE, MOST_COEFFICIENTS, POINTS_PER_COEFFICIENT, PROCESS_FEWEST, RIDGES, ROUGH_STARTS,
+    TOLERANCE, TRIAL_SEED, TRIAL_STARTS, WORST_ERROR,
 };
+use super::mixture::{Folded, Mixture};
 use super::polynomial::{NormalEquations, Polynomial, count};
 use super::process::{Hyper, Process};
 use super::radial::{self, Radial};
 use super::shape::{Correction, Guard, Shape};
-use super::visits::{Sample, Samples};
+use super::visits::{Extent, Sample, Samples};
 use super::wander::{Trial, hot_draws};
 use super::{Kind, Quality};
 use crate::random::Rng;
@@ -33,7 +34,12 @@ pub(super) struct Choice {
 }
 
 /// The cheapest candidate that is about as good as the best.
-pub(super) fn choose(samples: &Samples, thorough: bool) -> Option<Choice> {
+pub(super) fn choose(
+    samples: &Samples,
+    Extent {
+        mixed, thorough, ..
+    }: Extent,
+) -> Option<Choice> {
     let guard = Guard::new(samples);
     let looks = if thorough { LOOK_STARTS } else { ROUGH_STARTS };
     let start = samples
@@ -56,6 +62,9 @@ pub(super) fn choose(samples: &Samples, thorough: bool) -> Option<Choice> {
     if least(&tried) > units {
         let processes = mean.map(|mean| processes(samples, mean));
         tried.extend(processes.into_iter().flatten().map(try_out));
+    }
+    if mixed && least(&tried) > MIXED_ABOVE {
+        tried.extend(mixtures(samples).into_iter().map(try_out));
     }
     let best = least(&tried);
     let mut chosen = tried
@@ -210,6 +219,19 @@ fn processes(samples: &Samples, mean: (&Correction, &[Correction])) -> Vec<Candi
         .collect()
 }
 
+/// Mixtures of bent normals.
+fn mixtures(samples: &Samples) -> Vec<Candidate> {
+    let candidate = |fit: Folded| Candidate {
+        kind: Kind::Mixture {
+            parts: fit.whole.parts(),
+        },
+        whole: Correction::Mixture(fit.whole),
+        folds: fit.folds.into_iter().map(Correction::Mixture).collect(),
+    };
+    let all = Mixture::fit_all(samples);
+    all.into_iter().map(candidate).collect()
+}
+
 fn constant(samples: &Samples) -> Candidate {
     let height = |without: Option<usize>| {
         let kept = samples
@@ -272,7 +294,7 @@ fn process(
 ) -> Option<Candidate> {
     let base = |correction: &Correction| match correction {
         Correction::Polynomial(polynomial) => Some(polynomial.clone()),
-        Correction::Process(_) | Correction::Radial(_) => None,
+        Correction::Process(_) | Correction::Radial(_) | Correction::Mixture(_) => None,
     };
     let whole = base(whole)?;
     let hyper = Hyper::choose(samples, &whole, warped)?;

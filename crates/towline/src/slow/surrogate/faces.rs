@@ -38,7 +38,7 @@ pub(super) fn find(with: &[&[f64]], without: &[&[f64]]) -> Vec<Face> {
         let stride = left.len().div_ceil(FACE_TRIES).max(1);
         let mut best: Option<(usize, Vec<f64>)> = None;
         for point in left.iter().step_by(stride) {
-            let Some(normal) = between(with, &[point], FACE_EXACT[0]) else {
+            let Some(normal) = between(with, &[point], 0) else {
                 continue;
             };
             let edge = furthest(with, &normal);
@@ -56,7 +56,7 @@ pub(super) fn find(with: &[&[f64]], without: &[&[f64]]) -> Vec<Face> {
             beyond.copied().collect()
         };
         let mut normal = rough;
-        if let Some(better) = between(with, &barred(&normal, edge), FACE_EXACT[1]) {
+        if let Some(better) = between(with, &barred(&normal, edge), 1) {
             let edge = furthest(with, &better);
             // Rounds that end early may leave it crossing the points that it was to part.
             if barred(&better, edge).len() >= count {
@@ -79,8 +79,9 @@ fn furthest(points: &[&[f64]], normal: &[f64]) -> f64 {
     along.fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// The direction of the shortest way from the hull of some points to that of others (Gilbert's rounds); nothing where they meet.
-fn between(from: &[&[f64]], to: &[&[f64]], exact: f64) -> Option<Vec<f64>> {
+/// The direction of the shortest way from the hull of some points to that of others (Gilbert's rounds), roughly (0) or
+/// nearly (1); nothing where they meet.
+fn between(from: &[&[f64]], to: &[&[f64]], stage: usize) -> Option<Vec<f64>> {
     let dim = from[0].len();
     let mut way: Vec<f64> = to[0].iter().zip(from[0]).map(|(t, f)| t - f).collect();
     let nearest = |points: &[&[f64]], way: &[f64], sign: f64| -> usize {
@@ -93,14 +94,14 @@ fn between(from: &[&[f64]], to: &[&[f64]], exact: f64) -> Option<Vec<f64>> {
         }
         best.1
     };
-    for _ in 0..FACE_ROUNDS {
+    for _ in 0..FACE_ROUNDS[stage] {
         let (t, f) = (nearest(to, &way, 1.0), nearest(from, &way, -1.0));
         let corner: Vec<f64> = (0..dim).map(|i| to[t][i] - from[f][i]).collect();
         let step: Vec<f64> = corner.iter().zip(&way).map(|(c, w)| c - w).collect();
         let length = dot(&step, &step);
         let gain = -dot(&way, &step);
         // What may still be gained, as a share of the way.
-        if gain <= exact * dot(&way, &way) || length <= 0.0 {
+        if gain <= FACE_EXACT[stage] * dot(&way, &way) || length <= 0.0 {
             break;
         }
         let share = (gain / length).min(1.0);

@@ -22,7 +22,13 @@ pub(super) struct Equations {
     pub weight: f64,
     /// Added to the diagonal after it has been damped.
     pub ridge: f64,
+    /// Points whose products are not yet among the normal equations: so much of each, and its row.
+    waiting: Vec<f64>,
+    rows: Vec<f64>,
 }
+
+/// Points whose products are added together: each number of the equations is then read and written once for all of them.
+const TOGETHER: usize = 8;
 
 impl Equations {
     /// Of so many numbers, without a point.
@@ -33,10 +39,12 @@ impl Equations {
             loss: 0.0,
             weight: 0.0,
             ridge: 0.0,
+            waiting: Vec::with_capacity(TOGETHER),
+            rows: Vec::with_capacity(TOGETHER * size),
         }
     }
 
-    /// Adds a point that is off by so much, and how that changes with each of the numbers.
+    /// Adds a point that is off by so much, and how that changes with each of the numbers; [`settle`](Self::settle) after the last.
     pub fn add(&mut self, row: &[f64], off: f64, weight: f64) {
         let size = self.right.len();
         let clipped = off.abs().min(BEND_CLIP);
@@ -45,12 +53,49 @@ impl Equations {
         self.weight += weight;
         let counts = weight * (clipped / off.abs().max(1e-12)).min(1.0);
         for i in 0..size {
-            let scaled = counts * row[i];
-            self.right[i] += scaled * off;
-            for j in 0..=i {
-                self.normal[i * size + j] += scaled * row[j];
+            self.right[i] += counts * row[i] * off;
+        }
+        self.waiting.push(counts);
+        self.rows.extend_from_slice(row);
+        if self.waiting.len() == TOGETHER {
+            self.settle();
+        }
+    }
+
+    /// Adds the products of the points that wait, in their order.
+    pub fn settle(&mut self) {
+        let size = self.right.len();
+        for i in 0..size {
+            let numbers = &mut self.normal[i * size..=i * size + i];
+            let mut points = self
+                .waiting
+                .chunks_exact(4)
+                .zip(self.rows.chunks_exact(4 * size));
+            for (counts, rows) in &mut points {
+                let (a, rows) = rows.split_at(size);
+                let (b, rows) = rows.split_at(size);
+                let (c, d) = rows.split_at(size);
+                let by = [
+                    counts[0] * a[i],
+                    counts[1] * b[i],
+                    counts[2] * c[i],
+                    counts[3] * d[i],
+                ];
+                for ((((n, a), b), c), d) in numbers.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+                    *n = (((*n + by[0] * a) + by[1] * b) + by[2] * c) + by[3] * d;
+                }
+            }
+            let rest = self.waiting.len() / 4 * 4;
+            let rows = self.rows[rest * size..].chunks_exact(size);
+            for (counts, row) in self.waiting[rest..].iter().zip(rows) {
+                let by = counts * row[i];
+                for (n, v) in numbers.iter_mut().zip(row) {
+                    *n += by * v;
+                }
             }
         }
+        self.waiting.clear();
+        self.rows.clear();
     }
 
     fn step(&self, damping: f64) -> Option<Vec<f64>> {

@@ -153,11 +153,19 @@ pub const BENT_SHARE: f64 = 0.8;
 /// Points for each number of a bend.
 pub const POINTS_PER_BEND: f64 = 3.0;
 
+/// Of more points than this, and than so many for each of its numbers, a bend is fitted to some, evenly through their order: its work grows with
+/// points times the square of its numbers, and the rest would change little.
+pub const BEND_POINTS: usize = 1000;
+pub const BEND_POINTS_EACH: f64 = 8.0;
+
 /// With more slow variables than this, no products of two of them bend a third: there would be too many numbers.
 pub const BEND_CROSSED: usize = 5;
 
 /// Up to so many slow variables, all orders of them are tried.
 pub const BEND_ORDERS: usize = 3;
+
+/// Rounds in which orders are compared; the best goes on.
+pub const BEND_FIRST_ROUNDS: usize = 8;
 
 /// Rounds of its fit, the share by which a round must lower the error to be followed by another, and the error, in log units, from which on
 /// it counts as it is and not as its square: far down in a tail no bend is right, and none should be bent for it.
@@ -173,6 +181,30 @@ pub const BEND_REACH: f64 = 4.0;
 
 /// Scales change by at most the exponential of this, either way.
 pub const BEND_LOG_SCALE: f64 = 9.0;
+
+/// Mixtures of bent normals are tried where everything else leaves an error above this, with up to so many parts and slow variables: beyond, the
+/// points say too little of each part.
+pub const MIXED_ABOVE: f64 = 0.15;
+pub const MIXED_PARTS: usize = 6;
+pub const MIXED_MOST_SLOW: usize = 8;
+
+/// A point is missed where the mixture is so many log units below it; a new part needs so many missed points, and so many for each variable.
+pub const MISSED: f64 = 1.0;
+pub const MISSED_FEWEST: [usize; 2] = [6, 3];
+
+/// A part begins with one of these shares of the missed points, those nearest to the highest of them, and grows so many times.
+pub const NEAREST: [f64; 2] = [0.25, 0.1];
+pub const GROWN: usize = 4;
+
+/// Rounds of the fit of all parts together, and of the same without a fold, which begins where that ended.
+pub const MIXED_ROUNDS: usize = 40;
+pub const MIXED_FOLD_ROUNDS: usize = 10;
+
+/// Mixtures that are judged by folds, those that leave least at the points.
+pub const MIXED_JUDGED: usize = 4;
+
+/// A mixture of one part more is judged where it lowers the error at the points to this share.
+pub const MIXED_FALL: f64 = 0.85;
 
 /// Knots of the map of one variable, and of the only one.
 pub const WARP_KNOTS: usize = 9;
@@ -191,9 +223,9 @@ pub const WARP_LOG_SCALE: f64 = 5.0;
 /// A wall is where so many points without mass lie together beyond all those with mass.
 pub const FACE_COMPANY: usize = 3;
 
-/// Points from which a face is looked for, and rounds in which it is.
+/// Points from which a face is looked for, and rounds in which each is tried and the one that is taken is found exactly.
 pub const FACE_TRIES: usize = 24;
-pub const FACE_ROUNDS: usize = 400;
+pub const FACE_ROUNDS: [usize; 2] = [80, 400];
 
 /// A face is good enough where its gap is the widest to these shares of itself: of those that are tried, and of the one that is taken.
 pub const FACE_EXACT: [f64; 2] = [0.1, 0.01];

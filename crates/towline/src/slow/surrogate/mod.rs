@@ -4,8 +4,8 @@
 //! is fitted to them once; from then on x* is proposed by a chain on that function, which costs
 //! no slow evaluation, and the acceptance of the drag corrects what the function gets wrong.
 //!
-//! Read in this order: `limits` (all constants), `visits` (points made ready), `polynomial`, `radial`, `process` (what
-//! may be fitted), `shape` (its tails and guards), `faces` (its walls), `wander` and `jump` (the chain), `choose`, `bend` and `warp`
+//! Read in this order: `limits` (all constants), `visits` (points made ready), `polynomial`, `radial`, `process`, `mixture`
+//! (what may be fitted), `shape` (its tails and guards), `faces` (its walls), `wander` and `jump` (the chain), `choose`, `bend` and `warp`
 //! (coordinates in which it is all done, fitted by `levenberg`).
 
 mod bend;
@@ -15,6 +15,7 @@ mod free;
 mod jump;
 mod levenberg;
 mod limits;
+mod mixture;
 mod polynomial;
 mod process;
 mod radial;
@@ -99,6 +100,11 @@ pub enum Kind {
     },
     /// A quadratic and a Gaussian process over what it leaves.
     GaussianProcess,
+    /// A mixture of normals in bent coordinates, each in its own.
+    Mixture {
+        /// How many.
+        parts: usize,
+    },
 }
 
 /// How good a surrogate is expected to be.
@@ -119,7 +125,7 @@ pub struct Quality {
 
 impl Quality {
     /// The larger of the two errors.
-    fn error(&self) -> f64 {
+    pub(crate) fn error(&self) -> f64 {
         self.cv_error.max(self.spread)
     }
 }
@@ -139,6 +145,7 @@ impl Surrogate {
             Extent {
                 heat: 1.0,
                 reach: 1.0,
+                mixed: true,
                 thorough: true,
             },
         )
@@ -212,7 +219,11 @@ impl Surrogate {
             .map(|visit| warp.visit(visit))
             .collect();
         let unit = Factor::diagonal(&vec![1.0; p], "warped coordinates").ok()?;
-        let mut fitted = Self::fit_straight(&there, &vec![0.0; p], &unit, extent)?;
+        let whole = Extent {
+            mixed: false,
+            ..extent
+        };
+        let mut fitted = Self::fit_straight(&there, &vec![0.0; p], &unit, whole)?;
         if fitted.0.quality.error() > BENT_ABOVE
             && let Some(bent) = fitted.0.bent(&there, extent)
         {
@@ -237,7 +248,11 @@ impl Surrogate {
             .map(|visit| bend.visit(visit))
             .collect();
         let unit = Factor::diagonal(&vec![1.0; p], "bent coordinates").ok()?;
-        let (mut bent, draws) = Self::fit_straight(&there, &vec![0.0; p], &unit, extent)?;
+        let whole = Extent {
+            mixed: false,
+            ..extent
+        };
+        let (mut bent, draws) = Self::fit_straight(&there, &vec![0.0; p], &unit, whole)?;
         if bent.quality.error() > BENT_SHARE * self.quality.error() {
             return None;
         }
@@ -274,7 +289,7 @@ impl Surrogate {
         extent: Extent,
     ) -> Option<(Self, Vec<Vec<f64>>)> {
         let samples = Samples::new(visits, centre, factor, extent)?;
-        let choice = choose::choose(&samples, extent.thorough)?;
+        let choice = choose::choose(&samples, extent)?;
         let fitted = Self {
             bend: None,
             warp: None,

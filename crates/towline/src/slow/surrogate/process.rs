@@ -3,7 +3,7 @@
 use super::limits::{HYPER_POINTS, LENGTHS, MOST_BARRED, NUGGETS, PROCESS_POINTS};
 use super::polynomial::Polynomial;
 use super::visits::{Sample, Samples};
-use crate::linalg::{Factor, SmallBuffer};
+use crate::linalg::{Factor, SmallBuffer, squared_distance};
 use serde::{Deserialize, Serialize};
 
 /// A polynomial plus a weighted sum of bumps at some of the visited points.
@@ -59,7 +59,9 @@ impl Process {
             .collect();
         chosen.extend(subset(&samples.barred, MOST_BARRED).map(|(_, sample)| sample));
         let mut heights = residuals(&chosen, mean);
-        let root = Factor::from_covariance(&covariance(&chosen, hyper), "process").ok()?;
+        let squares = squared_distances(&chosen, hyper.warped);
+        let covariance = covariance(&chosen, &squares, hyper);
+        let root = Factor::from_covariance(&covariance, "process").ok()?;
         root.solve(&mut heights);
         root.solve_transposed(&mut heights);
         if !heights.iter().all(|h| h.is_finite()) {
@@ -132,6 +134,7 @@ impl Hyper {
             .map(|(_, s)| s)
             .collect();
         let residuals = residuals(&chosen, mean);
+        let squares = squared_distances(&chosen, warped);
         let count = chosen.len() as f64;
         let mut best: Option<(f64, Self)> = None;
         for length in LENGTHS {
@@ -141,7 +144,7 @@ impl Hyper {
                     length,
                     nugget,
                 };
-                let covariance = covariance(&chosen, hyper);
+                let covariance = covariance(&chosen, &squares, hyper);
                 let Ok(root) = Factor::from_covariance(&covariance, "process") else {
                     continue;
                 };
@@ -175,29 +178,32 @@ fn residuals(chosen: &[&Sample], mean: &Polynomial) -> Vec<f64> {
         .collect()
 }
 
+/// The squared distance of every point from each before it, row by row.
+fn squared_distances(chosen: &[&Sample], warped: bool) -> Vec<f64> {
+    let seen = |sample: &&Sample| sample.w.iter().map(|v| warp(warped, *v)).collect();
+    let points: Vec<Vec<f64>> = chosen.iter().map(seen).collect();
+    let mut out = Vec::with_capacity(points.len() * points.len() / 2);
+    for (i, point) in points.iter().enumerate() {
+        out.extend(points[..i].iter().map(|o| squared_distance(point, o)));
+    }
+    out
+}
+
 /// A point of little weight is one with a large nugget.
-fn covariance(chosen: &[&Sample], hyper: Hyper) -> Vec<f64> {
+fn covariance(chosen: &[&Sample], squares: &[f64], hyper: Hyper) -> Vec<f64> {
     let size = chosen.len();
     let rate = hyper.rate();
     let mut out = vec![0.0; size * size];
+    let mut squares = squares.iter();
     for i in 0..size {
-        for j in 0..i {
-            let square = distance_squared(&chosen[i].w, &chosen[j].w, hyper.warped);
-            let entry = bump(rate, square);
+        for (j, square) in squares.by_ref().take(i).enumerate() {
+            let entry = bump(rate, *square);
             out[i * size + j] = entry;
             out[j * size + i] = entry;
         }
         out[i * size + i] = 1.0 + hyper.nugget / chosen[i].weight;
     }
     out
-}
-
-#[inline]
-fn distance_squared(a: &[f64], b: &[f64], warped: bool) -> f64 {
-    a.iter()
-        .zip(b)
-        .map(|(x, y)| (warp(warped, *x) - warp(warped, *y)).powi(2))
-        .sum()
 }
 
 /// Long tails drawn in: linear in the bulk, logarithmic beyond. What varies on the scale of the bulk near the centre and on that of

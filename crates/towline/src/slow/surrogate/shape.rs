@@ -4,6 +4,7 @@ use super::faces::Face;
 use super::limits::{
     FACE_DEPTH, FACE_DEPTH_HEATED, MANY_SLOW, MARGIN, POWER_LEAST, POWER_SHARE, TAIL_RATE,
 };
+use super::mixture::Mixture;
 use super::polynomial::Polynomial;
 use super::process::Process;
 use super::radial::Radial;
@@ -17,6 +18,7 @@ pub(super) enum Correction {
     Polynomial(Polynomial),
     Process(Process),
     Radial(Radial),
+    Mixture(Mixture),
 }
 
 impl Correction {
@@ -26,6 +28,7 @@ impl Correction {
             Self::Polynomial(polynomial) => polynomial.value(w),
             Self::Process(process) => process.value(w),
             Self::Radial(radial) => radial.value(w),
+            Self::Mixture(mixture) => mixture.value(w),
         }
     }
 
@@ -34,6 +37,7 @@ impl Correction {
             Self::Polynomial(polynomial) => polynomial.fits(dim),
             Self::Process(process) => process.fits(dim),
             Self::Radial(radial) => radial.fits(dim),
+            Self::Mixture(mixture) => mixture.fits(dim),
         }
     }
 }

@@ -25,6 +25,8 @@ pub(crate) struct Extent {
     pub heat: f64,
     /// It is followed out to so many times the distance of what was seen: above one while exploring, which then goes there.
     pub reach: f64,
+    /// Whether it may be in several parts: not where coordinates were bent to make it one.
+    pub mixed: bool,
     /// Whether it is to make proposals, whose chain is then tuned: while exploring, a rough look is enough.
     pub thorough: bool,
 }
@@ -47,6 +49,8 @@ pub(super) struct Sample {
 #[derive(Debug, Clone)]
 pub(super) struct Samples {
     pub dim: usize,
+    /// How hot the marginal was that the points came from.
+    pub heat: f64,
     pub list: Vec<Sample>,
     /// The log density that the mode is guessed to have.
     pub top: f64,
@@ -149,6 +153,7 @@ impl Samples {
         barred.retain(|sample| !faces.iter().any(|face| face.bars(&sample.w)));
         (radius > 0.0).then_some(Self {
             dim,
+            heat,
             list,
             barred,
             faces,

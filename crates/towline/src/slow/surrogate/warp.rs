@@ -218,6 +218,7 @@ impl Fitted for Fit<'_> {
             }
             all.add(&row, -s.below - value, s.weight);
         }
+        all.settle();
         // Smooth where points do not say otherwise.
         let stiff = WARP_SMOOTH * all.weight;
         let mut first = 1;

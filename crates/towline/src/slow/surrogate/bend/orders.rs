@@ -31,7 +31,7 @@ pub(super) fn regress(
 }
 
 /// Orders worth a try: all of them for few variables; else as they come, the other way round, and those first that others follow.
-pub(super) fn orders(white: &[Vec<f64>], shares: &[f64], p: usize) -> Vec<Vec<usize>> {
+pub(in super::super) fn orders(white: &[Vec<f64>], shares: &[f64], p: usize) -> Vec<Vec<usize>> {
     let plain: Vec<usize> = (0..p).collect();
     if p <= BEND_ORDERS {
         let mut all = vec![Vec::new()];
