@@ -1,11 +1,13 @@
 //! Linear algebra of few dimensions: roots of covariances, small vectors and matrices.
 
+mod eigen;
 mod factor;
 mod inverse;
 pub(crate) mod packed;
 mod root;
 mod small;
 
+pub(crate) use eigen::symmetric_eigen;
 pub use factor::Factor;
 pub use inverse::Inverse;
 pub use root::{Root, RootMap};

@@ -1,8 +1,8 @@
 //! Where Newton's method goes from here: to the top of the parabola, or of its mirror image where the surface bends up.
 
 use super::here::Here;
-use crate::linalg::dot;
 use crate::linalg::packed::{cholesky, copy, solve, solve_transposed};
+use crate::linalg::{dot, symmetric_eigen};
 
 /// With every axis brought to the curvature 1, a direction across them curved less than this is flat.
 const FLAT: f64 = 1e-6;
@@ -54,18 +54,15 @@ impl Ascent {
                 false => here.curvature[k * dim + k].abs().sqrt(),
             })
             .collect();
-        let matrix = faer::Mat::from_fn(dim, dim, |i, j| {
-            here.curvature[i * dim + j] / (scale[i] * scale[j])
-        });
+        let matrix: Vec<f64> = (0..dim * dim)
+            .map(|k| here.curvature[k] / (scale[k / dim] * scale[k % dim]))
+            .collect();
         let (mut step, mut curvature) = (vec![0.0; dim], vec![0.0; dim * dim]);
         let (mut concave, mut upward) = (true, None::<(Vec<f64>, f64)>);
-        if let Ok(eigen) = matrix.self_adjoint_eigen(faer::Side::Lower) {
-            let vectors = eigen.U();
-            let values = eigen.S().column_vector();
-            for e in 0..dim {
-                let v: Vec<f64> = (0..dim).map(|i| vectors[(i, e)] / scale[i]).collect();
+        if let Some(eigen) = symmetric_eigen(&matrix, dim) {
+            for (bent, vector) in eigen {
+                let v: Vec<f64> = (0..dim).map(|i| vector[i] / scale[i]).collect();
                 let slope = dot(&here.gradient, &v);
-                let bent: f64 = values[e];
                 let flat = bent.abs() < FLAT;
                 let size = if flat { 1.0 } else { bent.abs() };
                 if !flat && bent < 0.0 {
@@ -80,7 +77,7 @@ impl Ascent {
                 }
                 for i in 0..dim {
                     for j in 0..dim {
-                        let (a, b) = (vectors[(i, e)] * scale[i], vectors[(j, e)] * scale[j]);
+                        let (a, b) = (vector[i] * scale[i], vector[j] * scale[j]);
                         curvature[i * dim + j] += size * a * b;
                     }
                 }
