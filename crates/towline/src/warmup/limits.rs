@@ -10,6 +10,8 @@ pub(super) mod stages {
     /// Exploring, all chains together: at most so many, and so many for every slow variable up to eight; beyond that, differences
     /// for a covariance (their number is the square of the variables) twice over. Shapes that are easy to learn take a fraction of it.
     pub const EXPLORE: [usize; 2] = [300, 300];
+    /// The same for one slow variable, which has no shape to find: more would only make its far tails exact.
+    pub const EXPLORE_ONE: usize = 300;
     /// The window, the trials and the last window, all chains together.
     pub const WINDOW: [usize; 2] = [80, 20];
     pub const TRIALS: [usize; 2] = [100, 10];

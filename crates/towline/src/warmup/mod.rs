@@ -41,7 +41,8 @@ use crate::random::Rng;
 use crate::slow::surrogate::Visit;
 use crate::target::Target;
 use limits::stages::{
-    EXPLORE, FEWEST, LAST, LOST, MANY_TIMES, SEARCH, SLOW_BASE, SLOW_EACH, TRIALS, WINDOW,
+    EXPLORE, EXPLORE_ONE, FEWEST, LAST, LOST, MANY_TIMES, SEARCH, SLOW_BASE, SLOW_EACH, TRIALS,
+    WINDOW,
 };
 pub use prices::Prices;
 use serde::{Deserialize, Serialize};
@@ -347,6 +348,9 @@ impl Warmup {
 
     /// What exploring may spend.
     fn explore_most(&self, p: usize) -> usize {
+        if p == 1 {
+            return self.scaled(EXPLORE_ONE, p);
+        }
         let few = p.min(start::MOST_SLOW);
         let differences = if p > few { p * p } else { 0 };
         self.scaled(EXPLORE[0] + EXPLORE[1] * few + differences, p)
