@@ -5,6 +5,7 @@ mod choosing;
 mod efficiency;
 mod hostile;
 mod jumping;
+mod mixing;
 mod proposing;
 mod tails;
 mod warping;
