@@ -7,6 +7,7 @@ use crate::fast::between::Between;
 use crate::fast::density::FastDensity;
 use crate::fast::ends::Ends;
 use crate::fast::ledger::Buffers;
+use crate::fast::view::Plain;
 use crate::frame::Frame;
 use crate::kernel::state::{State, Workspace, prepare};
 use crate::random::Rng;
@@ -119,14 +120,16 @@ fn the_interpolation_gives_the_same_bits_when_the_ends_are_exchanged() {
         let (b, _) = target.draw(&mut rng);
         let a = prepare(&target, &a).unwrap().unwrap();
         let b = prepare(&target, &b).unwrap().unwrap();
-        let mut forth = Between::<_, false>::new(
+        let mut forth = Between::new(
             a.end(&target, &Frame::Identity),
             b.end(&target, &Frame::Identity),
+            [Plain; 2],
             &mut buffers,
         );
-        let mut back = Between::<_, false>::new(
+        let mut back = Between::new(
             b.end(&target, &Frame::Identity),
             a.end(&target, &Frame::Identity),
+            [Plain; 2],
             &mut others,
         );
         for _ in 0..50 {

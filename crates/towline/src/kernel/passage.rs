@@ -10,6 +10,7 @@ use crate::fast::moves::FastMove;
 use crate::fast::nested::refine::{Kept, Refined, keeps_blocks, refine};
 use crate::fast::path::{self, Noted, Path};
 use crate::fast::step::{Move, Tally, Work};
+use crate::fast::view::{Few, Framed, Plain, View};
 use crate::frame::Frame;
 use crate::kernel::info::Info;
 use crate::kernel::state::{Slow, State, Workspace, prepare_in};
@@ -192,17 +193,42 @@ impl<'a, T: Target> Passage<'a, T> {
         work: &mut Workspace,
         rng: &mut Rng,
     ) -> Result<Path<T::Cache>, Error> {
+        let few = match work.z.len() {
+            1 => self.path_of_few::<1>(start, work, rng),
+            2 => self.path_of_few::<2>(start, work, rng),
+            _ => None,
+        };
+        if let Some(path) = few {
+            return path;
+        }
         let (from, to) = (self.end(self.from), self.end(self.to));
         let Workspace {
             z, moves, buffers, ..
         } = work;
         if self.is_framed() {
-            let between = Between::<T, true>::new(from, to, buffers);
+            let between = Between::new(from, to, self.framed(), buffers);
             drag(self.n, self.inner, between, start, z, moves, rng)
         } else {
-            let between = Between::<T, false>::new(from, to, buffers);
+            let between = Between::new(from, to, [Plain; 2], buffers);
             drag(self.n, self.inner, between, start, z, moves, rng)
         }
+    }
+
+    /// A path in frames of D variables, which lives in registers; `None` where there are no such frames, or the moves are not
+    /// compiled for it.
+    fn path_of_few<const D: usize>(
+        &self,
+        start: Ends,
+        work: &mut Workspace,
+        rng: &mut Rng,
+    ) -> Option<Result<Path<T::Cache>, Error>> {
+        let inner = self.inner?.common()?;
+        let views = [Few::<D>::of(self.from.frame)?, Few::of(self.to.frame)?];
+        let (from, to) = (self.end(self.from), self.end(self.to));
+        let mut between = Between::new(from, to, views, &mut work.buffers);
+        let z = &mut work.z;
+        let walked = path::in_array::<_, _, D>(self.n, &inner, &mut between, start, z, rng);
+        Some(finish(walked, between))
     }
 
     /// The same path to the same bits, with every point of it, seen in the frame, in `seen`: slower, for those who look on.
@@ -221,10 +247,10 @@ impl<'a, T: Target> Passage<'a, T> {
         seen.borrow_mut().extend_from_slice(z);
         // In a frame or not, as in `path`: what is unframed is computed without the identity's arithmetic.
         let path = if self.is_framed() {
-            let between = Between::<T, true>::new(from, to, buffers);
+            let between = Between::new(from, to, self.framed(), buffers);
             drag_noted(self.n, self.inner, between, start, z, moves, rng, seen)
         } else {
-            let between = Between::<T, false>::new(from, to, buffers);
+            let between = Between::new(from, to, [Plain; 2], buffers);
             drag_noted(self.n, self.inner, between, start, z, moves, rng, seen)
         }?;
         count(info, path.inner, path.spent);
@@ -238,6 +264,10 @@ impl<'a, T: Target> Passage<'a, T> {
             side.frame.to_y(z, &mut y);
             y
         })
+    }
+
+    fn framed(&self) -> [Framed<'a>; 2] {
+        [self.from, self.to].map(|side| Framed(side.frame))
     }
 
     fn is_framed(&self) -> bool {
@@ -261,10 +291,10 @@ fn count(info: &mut Info, inner: Tally, spent: Spent) {
 /// Moves z along a path of n intervals, choosing the form in which that is fastest.
 ///
 /// `start` is what the log densities are at the start.
-fn drag<T: Target, const FRAMED: bool>(
+fn drag<T: Target, V: View>(
     n: usize,
     inner: Option<&FastMove>,
-    mut between: Between<'_, T, FRAMED>,
+    mut between: Between<'_, T, V>,
     start: Ends,
     z: &mut Vec<f64>,
     work: &mut Work<Vec<f64>>,
@@ -273,13 +303,13 @@ fn drag<T: Target, const FRAMED: bool>(
     let way = &mut between;
     let walked = match inner {
         // With few fast variables the whole path lives in registers.
-        Some(FastMove::RandomWalk(walk)) if !FRAMED && z.len() == 1 => {
+        Some(FastMove::RandomWalk(walk)) if !V::FRAMED && z.len() == 1 => {
             path::in_array::<_, _, 1>(n, walk, way, start, z, rng)
         }
-        Some(FastMove::RandomWalk(walk)) if !FRAMED && z.len() == 2 => {
+        Some(FastMove::RandomWalk(walk)) if !V::FRAMED && z.len() == 2 => {
             path::in_array::<_, _, 2>(n, walk, way, start, z, rng)
         }
-        Some(FastMove::RandomWalk(walk)) if !FRAMED && z.len() == 3 => {
+        Some(FastMove::RandomWalk(walk)) if !V::FRAMED && z.len() == 3 => {
             path::in_array::<_, _, 3>(n, walk, way, start, z, rng)
         }
         // Known at compile time, the move is a fifth cheaper than chosen anew at every step.
@@ -294,9 +324,9 @@ fn drag<T: Target, const FRAMED: bool>(
 }
 
 /// What a walk and what it spent make together.
-fn finish<T: Target, const FRAMED: bool>(
+fn finish<T: Target, V: View>(
     (mean_difference, inner, end): (f64, Tally, Ends),
-    between: Between<'_, T, FRAMED>,
+    between: Between<'_, T, V>,
 ) -> Result<Path<T::Cache>, Error> {
     let left = between.finish()?;
     Ok(Path {
@@ -313,10 +343,10 @@ fn finish<T: Target, const FRAMED: bool>(
     clippy::too_many_arguments,
     reason = "those of `drag`, and where to note"
 )]
-fn drag_noted<T: Target, const FRAMED: bool>(
+fn drag_noted<T: Target, V: View>(
     n: usize,
     inner: Option<&FastMove>,
-    mut between: Between<'_, T, FRAMED>,
+    mut between: Between<'_, T, V>,
     start: Ends,
     z: &mut Vec<f64>,
     work: &mut Work<Vec<f64>>,

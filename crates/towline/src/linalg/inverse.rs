@@ -1,5 +1,6 @@
 //! The inverse transpose of a lower triangle, computed once: the root of a covariance whose precision is known.
 
+use super::SmallRoot;
 use super::dot;
 use super::packed::{cholesky, fit, row};
 
@@ -52,6 +53,12 @@ impl Inverse {
     #[inline]
     fn start(&self, i: usize) -> usize {
         i * self.dim - i * i.saturating_sub(1) / 2
+    }
+
+    /// A copy in an array, where it is of D variables.
+    #[inline]
+    pub(crate) fn small<const D: usize>(&self) -> Option<SmallRoot<D>> {
+        SmallRoot::upper(&self.upper)
     }
 
     /// out = L z. One and two variables apart, as in [`apply`](super::packed::apply).

@@ -1,12 +1,14 @@
 //! Linear algebra of few dimensions: roots of covariances, small vectors and matrices.
 
 mod factor;
+mod few;
 mod inverse;
 pub(crate) mod packed;
 mod root;
 mod small;
 
 pub use factor::Factor;
+pub(crate) use few::SmallRoot;
 pub use inverse::Inverse;
 pub use root::{Root, RootMap};
 pub(crate) use small::{

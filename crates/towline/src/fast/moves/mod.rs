@@ -5,6 +5,7 @@
 //! written down here, which is what keeps a drag exact.
 
 mod combine;
+mod common;
 mod coordinate;
 mod elliptical;
 mod hmc;
