@@ -12,9 +12,9 @@ use crate::fast::density::{FastDensity, Nested, Spread, Way};
 use crate::fast::ends::Ends;
 use crate::fast::path;
 use crate::fast::step::{Move, Point, Storage, Tally, Work};
-use crate::fast::view::Plain;
 use crate::fast::{Hmc, NestedDrag, Slice};
 use crate::frame::Frame;
+use crate::frame::view::Plain;
 use crate::frame::{Curvature, Laplace, Linear};
 use crate::kernel::state::{State, Workspace, prepare};
 use crate::{

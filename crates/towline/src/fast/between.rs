@@ -6,8 +6,8 @@ use super::ends::Ends;
 use super::ledger::{Buffers, Ledger};
 use super::nested::corners::Corners;
 use super::nested::refine::Kept;
-use super::view::View;
 use crate::error::Error;
+use crate::frame::view::View;
 use crate::target::Target;
 
 /// The intermediate density ρᵢ between two ends (the paper's equation 11).
@@ -155,8 +155,8 @@ impl<T: Target, V: View> FastDensity for Between<'_, T, V> {
 mod tests {
     use super::*;
     use crate::error::ModelError;
-    use crate::fast::view::Plain;
     use crate::frame::Frame;
+    use crate::frame::view::Plain;
 
     /// Whatever y is told to be.
     struct Echo;

@@ -5,8 +5,8 @@ use super::end::{End, Left};
 use super::ledger::{Buffers, Ledger};
 use super::nested::corners::Corners;
 use super::nested::refine::Kept;
-use super::view::View;
 use crate::error::Error;
+use crate::frame::view::View;
 use crate::target::Target;
 
 /// The conditional density of y (or z) at one x.

@@ -3,9 +3,9 @@
 use super::ledger::{Buffers, Spent};
 use super::nested::corners::Place;
 use super::nested::refine::{Kept, Refined};
-use super::view::View;
 use crate::error::Error;
 use crate::frame::Frame;
+use crate::frame::view::View;
 use crate::target::{Scratch, Target};
 use std::cell::RefCell;
 
@@ -170,6 +170,7 @@ impl<'a, T: Target> End<'a, T> {
     }
 
     /// The refined cache of where nested moves ended, if they moved; or the fault met on the way.
+    #[inline]
     pub fn check(self) -> Result<Kept<T::Cache>, Error> {
         match self.fault {
             None => Ok(self.current.into_inner()),

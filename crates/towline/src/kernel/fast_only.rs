@@ -7,7 +7,7 @@ use crate::fast::moves::FastMove;
 use crate::fast::nested::refine::Kept;
 use crate::fast::repeat;
 use crate::fast::step::{Move, Tally};
-use crate::fast::view::{Few, Framed};
+use crate::frame::view::{Few, Framed};
 use crate::frame::{Frame, FrameRule};
 use crate::kernel::info::Info;
 use crate::kernel::state::{State, Workspace};
@@ -47,18 +47,19 @@ impl FastOnly {
         self
     }
 
+    /// One step; what it did is added to `info`.
     pub(crate) fn step<T: Target>(
         &self,
         target: &T,
         state: &mut State<T::Cache>,
         work: &mut Workspace,
+        info: &mut Info,
         rng: &mut Rng,
-    ) -> Result<Info, Error> {
-        let mut info = Info::default();
+    ) -> Result<(), Error> {
         if state.y.is_empty() {
-            return Ok(info);
+            return Ok(());
         }
-        self.frame.place(target, &mut state.slow, work, &mut info);
+        self.frame.place(target, &mut state.slow, work, info);
         let frame = self.frame.of(&state.slow);
         frame.to_z(&state.y, &mut work.z, &mut work.spare);
         let few = match work.z.len() {
@@ -83,7 +84,7 @@ impl FastOnly {
         if left.kept.is_some() {
             state.slow.kept = left.kept;
         }
-        Ok(info)
+        Ok(())
     }
 
     /// Moves `work.z` under the conditional density.

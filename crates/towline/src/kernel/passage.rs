@@ -10,8 +10,8 @@ use crate::fast::moves::FastMove;
 use crate::fast::nested::refine::{Kept, Refined, keeps_blocks, refine};
 use crate::fast::path::{self, Noted, Path};
 use crate::fast::step::{Move, Tally, Work};
-use crate::fast::view::{Few, Framed, Plain, View};
 use crate::frame::Frame;
+use crate::frame::view::{Few, Framed, Plain, View};
 use crate::kernel::info::Info;
 use crate::kernel::state::{Slow, State, Workspace, prepare_in};
 use crate::random::Rng;
@@ -35,9 +35,9 @@ impl<C> Proposed<C> {
         info: &mut Info,
         rng: &mut Rng,
     ) -> Result<Option<Self>, Error> {
-        info.outer_proposed = 1;
-        info.slow_evaluations = 1;
-        info.framed_proposed = u64::from(drag.frame.is_searched());
+        info.outer_proposed += 1;
+        info.slow_evaluations += 1;
+        info.framed_proposed += u64::from(drag.frame.is_searched());
         info.log_ratio = f64::NEG_INFINITY;
         let log_s = drag.proposal.propose(&state.slow.x, &mut work.x, rng);
         let Some(mut slow) = prepare_in(target, &work.x, &mut work.left)? else {
@@ -48,16 +48,15 @@ impl<C> Proposed<C> {
         Ok(Some(Self { slow, log_s }))
     }
 
-    /// Leaves the start of the paths, seen in the frame, in `work.z`, and returns the log densities
-    /// there: one fast evaluation, since that at x is known.
-    pub fn start<T: Target<Cache = C>>(
+    /// Leaves the start of the paths, seen in the frame, in `work.z`, and makes what nested moves need there.
+    pub fn see<T: Target<Cache = C>>(
         &mut self,
         drag: &Drag,
         target: &T,
         state: &mut State<C>,
         work: &mut Workspace,
         info: &mut Info,
-    ) -> Result<Ends, Error> {
+    ) -> Result<(), Error> {
         let frame = drag.frame.of(&state.slow);
         frame.to_z(&state.y, &mut work.z, &mut work.spare);
         let nested = drag.inner.as_ref().and_then(Move::nested_block);
@@ -65,8 +64,7 @@ impl<C> Proposed<C> {
             keep(drag, target, &mut state.slow, size, work, info)?;
             keep(drag, target, &mut self.slow, size, work, info)?;
         }
-        let passage = Passage::new(drag, target, &state.slow, &self.slow);
-        passage.start(state.log_density, work, info)
+        Ok(())
     }
 
     /// Makes x* and z the chain's state; what was there may be used again.
@@ -165,8 +163,8 @@ impl<'a, T: Target> Passage<'a, T> {
         self.to.frame.log_det_from(self.from.frame)
     }
 
-    /// The log densities at `work.z`, of which that at x is known.
-    fn start(&self, known: f64, work: &mut Workspace, info: &mut Info) -> Result<Ends, Error> {
+    /// The log densities at `work.z`: one fast evaluation, since that at x is known.
+    pub fn start(&self, known: f64, work: &mut Workspace, info: &mut Info) -> Result<Ends, Error> {
         let mut end = self.end(self.to);
         let to = end.log_density_at_start(&work.z, &mut work.buffers);
         end.check()?;

@@ -1,8 +1,7 @@
 //! Square roots of covariances: lower-triangular, or diagonal where that is all there is.
 
-use super::SmallRoot;
-use super::dot;
 use super::packed::{apply, cholesky, row, solve, solve_transposed};
+use super::{SmallRoot, dot};
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
 

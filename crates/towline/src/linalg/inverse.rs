@@ -1,8 +1,7 @@
 //! The inverse transpose of a lower triangle, computed once: the root of a covariance whose precision is known.
 
-use super::SmallRoot;
-use super::dot;
-use super::packed::{cholesky, fit, row};
+use super::packed::{cholesky, row};
+use super::{SmallRoot, Storage, dot};
 
 /// L = R⁻ᵀ, upper triangular, where R Rᵀ is a precision matrix.
 ///
@@ -25,7 +24,7 @@ impl Inverse {
             return false;
         }
         self.dim = dim;
-        fit(&mut self.upper, row(dim));
+        self.upper.fit(row(dim));
         if dim == 1 {
             self.upper[0] = 1.0 / self.lower[0];
             self.log_det = -self.lower[0].ln();

@@ -6,6 +6,7 @@ mod inverse;
 pub(crate) mod packed;
 mod root;
 mod small;
+mod storage;
 
 pub use factor::Factor;
 pub(crate) use few::SmallRoot;
@@ -14,3 +15,4 @@ pub use root::{Root, RootMap};
 pub(crate) use small::{
     HASH_START, SmallBuffer, dot, hashed, squared_distance, symmetrise, transpose,
 };
+pub(crate) use storage::Storage;

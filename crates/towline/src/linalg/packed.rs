@@ -1,6 +1,6 @@
 //! Lower triangles packed row by row, in memory that is used again.
 
-use super::dot;
+use super::{Storage, dot};
 
 /// Where row i of a packed lower triangle begins.
 #[inline]
@@ -8,37 +8,33 @@ pub(crate) fn row(i: usize) -> usize {
     i * (i + 1) / 2
 }
 
-/// Makes a list this long, with whatever is in it: cheaper than filling it with zeros where it has that length already.
-#[inline]
-pub(crate) fn fit(list: &mut Vec<f64>, len: usize) {
-    if list.len() != len {
-        list.clear();
-        list.resize(len, 0.0);
+/// The Cholesky factor of a symmetric matrix, packed into `rows`; where it is none, the pivot that says so. One and two
+/// variables apart, as most searches are along so few: inlined whatever the compiler thinks, so that it need not loop.
+#[inline(always)]
+pub(crate) fn cholesky(matrix: &[f64], dim: usize, rows: &mut impl Storage) -> Result<(), usize> {
+    rows.fit(row(dim));
+    match dim {
+        1 => {
+            let rest = matrix[0];
+            rows[0] = rest.sqrt();
+            if rest > 0.0 && rest.is_finite() {
+                Ok(())
+            } else {
+                Err(0)
+            }
+        }
+        2 => factorise(matrix, 2, rows.as_mut()),
+        _ => factorise_many(matrix, dim, rows.as_mut()),
     }
 }
 
-/// Copies, number by number: a call of the system's copy costs more than a few numbers do.
-#[inline]
-pub(crate) fn copy(to: &mut Vec<f64>, from: &[f64]) {
-    fit(to, from.len());
-    for (to, from) in to.iter_mut().zip(from) {
-        *to = *from;
-    }
+#[inline(never)]
+fn factorise_many(matrix: &[f64], dim: usize, rows: &mut [f64]) -> Result<(), usize> {
+    factorise(matrix, dim, rows)
 }
 
-/// The Cholesky factor of a symmetric matrix, packed into `rows`; where it is none, the pivot that says so.
-pub(crate) fn cholesky(matrix: &[f64], dim: usize, rows: &mut Vec<f64>) -> Result<(), usize> {
-    if dim == 1 {
-        // Most searches are along one variable, and this is then a square root.
-        fit(rows, 1);
-        let rest = matrix[0];
-        rows[0] = rest.sqrt();
-        return if rest > 0.0 && rest.is_finite() {
-            Ok(())
-        } else {
-            Err(0)
-        };
-    }
+#[inline(always)]
+fn factorise(matrix: &[f64], dim: usize, rows: &mut [f64]) -> Result<(), usize> {
     for i in 0..dim {
         for j in 0..i {
             let (a, b) = (matrix[i * dim + j], matrix[j * dim + i]);
@@ -47,7 +43,6 @@ pub(crate) fn cholesky(matrix: &[f64], dim: usize, rows: &mut Vec<f64>) -> Resul
             }
         }
     }
-    fit(rows, row(dim));
     for i in 0..dim {
         let (above, below) = rows.split_at_mut(row(i));
         for j in 0..i {
@@ -77,33 +72,115 @@ pub(crate) fn apply(rows: &[f64], v: &[f64], out: &mut [f64]) {
     }
 }
 
+/// Four rows at a time: each is added up in its own order, and four additions that do not wait for each other take no longer
+/// than one.
 #[inline(never)]
 fn apply_many(rows: &[f64], v: &[f64], out: &mut [f64]) {
     let mut rest = rows;
-    for (i, value) in out.iter_mut().enumerate() {
-        let (row, below) = rest.split_at(i + 1);
-        *value = dot(row, v);
-        rest = below;
+    for (block, out) in out.chunks_mut(4).enumerate() {
+        let first = 4 * block;
+        if let [a, b, c, d] = out {
+            // Rows of first + 1, … first + 4 numbers, which have their heads in common.
+            let (rows, below) = rest.split_at(4 * first + 10);
+            rest = below;
+            let (ra, rows) = rows.split_at(first + 1);
+            let (rb, rows) = rows.split_at(first + 2);
+            let (rc, rd) = rows.split_at(first + 3);
+            let (head, tail) = v.split_at(first);
+            let mut sums = [-0.0; 4];
+            for ((((v, a), b), c), d) in head.iter().zip(ra).zip(rb).zip(rc).zip(rd) {
+                sums[0] += a * v;
+                sums[1] += b * v;
+                sums[2] += c * v;
+                sums[3] += d * v;
+            }
+            let add = |sum: f64, row: &[f64]| {
+                let products = row[first..].iter().zip(tail);
+                products.fold(sum, |sum, (entry, v)| sum + entry * v)
+            };
+            *a = add(sums[0], ra);
+            *b = add(sums[1], rb);
+            *c = add(sums[2], rc);
+            *d = add(sums[3], rd);
+        } else {
+            for (i, value) in out.iter_mut().enumerate() {
+                let (row, below) = rest.split_at(first + i + 1);
+                *value = dot(row, v);
+                rest = below;
+            }
+        }
     }
 }
 
-/// v ← L⁻¹ v.
-#[inline]
+/// v ← L⁻¹ v. One and two variables apart, as in [`apply`].
+#[inline(always)]
 pub(crate) fn solve(rows: &[f64], v: &mut [f64]) {
+    match v {
+        [_] => forwards(rows, v),
+        [_, _] => forwards(rows, v),
+        _ => forwards_many(rows, v),
+    }
+}
+
+#[inline(never)]
+fn forwards_many(rows: &[f64], v: &mut [f64]) {
+    forwards(rows, v);
+}
+
+#[inline(always)]
+fn forwards(rows: &[f64], v: &mut [f64]) {
     for i in 0..v.len() {
         let known = dot(&rows[row(i)..row(i) + i], v);
         v[i] = (v[i] - known) / rows[row(i) + i];
     }
 }
 
-/// v ← L⁻ᵀ v.
-#[inline]
+/// v ← L⁻ᵀ v. One and two variables apart, as in [`apply`].
+#[inline(always)]
 pub(crate) fn solve_transposed(rows: &[f64], v: &mut [f64]) {
+    match v {
+        [_] => backwards(rows, v),
+        [_, _] => backwards(rows, v),
+        _ => backwards_many(rows, v),
+    }
+}
+
+#[inline(never)]
+fn backwards_many(rows: &[f64], v: &mut [f64]) {
+    backwards(rows, v);
+}
+
+#[inline(always)]
+fn backwards(rows: &[f64], v: &mut [f64]) {
     for i in (0..v.len()).rev() {
         v[i] /= rows[row(i) + i];
         let solved = v[i];
         for (k, entry) in rows[row(i)..row(i) + i].iter().enumerate() {
             v[k] -= entry * solved;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_taken_together_give_the_bits_of_rows_taken_one_by_one() {
+        let mut rng = crate::Rng::stream(2, 0);
+        for dim in 3..20 {
+            let rows: Vec<f64> = (0..row(dim)).map(|_| rng.normal()).collect();
+            let mut v: Vec<f64> = (0..dim).map(|_| rng.normal()).collect();
+            v[dim / 2] = -0.0;
+            if dim % 2 == 0 {
+                v.fill(-0.0);
+            }
+            let mut out = vec![0.0; dim];
+            apply(&rows, &v, &mut out);
+            for i in 0..dim {
+                let expected = dot(&rows[row(i)..=row(i) + i], &v);
+                assert_eq!(out[i].to_bits(), expected.to_bits(), "row {i} of {dim}");
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
-//! How a density sees z: as y itself, in a frame, or in a frame of few variables, copied out so that it stays in registers.
+//! How z is seen as y: it is y itself, or in a frame, or in a frame of few variables, copied out so that it stays in registers.
 
-use crate::frame::Frame;
-use crate::linalg::SmallRoot;
+use super::map::Frame;
+use crate::linalg::{Factor, SmallRoot};
 
 /// What makes y of z before the target is evaluated.
 pub(crate) trait View {
@@ -60,6 +60,15 @@ impl<const D: usize> Few<D> {
         };
         Some(Self {
             centre: centre[..].try_into().ok()?,
+            root: root.small()?,
+        })
+    }
+
+    /// The same by its parts.
+    #[inline]
+    pub fn from_parts(centre: &[f64], root: &Factor) -> Option<Self> {
+        Some(Self {
+            centre: centre.try_into().ok()?,
             root: root.small()?,
         })
     }
