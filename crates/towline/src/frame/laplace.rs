@@ -181,8 +181,8 @@ impl Laplace {
             let found = top.and_then(|(top, height)| {
                 slope.centre_at(&top);
                 let frame = self.start_at(slope.y);
-                let log_marginal = height + frame.log_det();
-                frame.is_usable().then_some((frame, log_marginal))
+                let log_marginal = height + frame.usable_log_det()?;
+                Some((frame, log_marginal))
             });
             (found, slope.evaluations)
         };
@@ -249,8 +249,8 @@ impl Laplace {
             centre,
             root: Root::Inverted(inverse),
         };
-        let log_marginal = height + frame.log_det();
-        frame.is_usable().then_some((frame, log_marginal))
+        let log_marginal = height + frame.usable_log_det()?;
+        Some((frame, log_marginal))
     }
 }
 
@@ -266,7 +266,7 @@ fn own<T: Target>(target: &T, cache: &T::Cache, linear: Frame, scratch: &mut Scr
                 centre: own.centre,
                 root: own.root,
             };
-            let usable = frame.is_usable() && own.log_marginal.is_finite();
+            let usable = frame.usable_log_det().is_some() && own.log_marginal.is_finite();
             Searched {
                 frame: if usable { frame } else { linear },
                 log_marginal: usable.then_some(own.log_marginal),
