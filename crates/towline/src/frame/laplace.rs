@@ -180,7 +180,7 @@ impl Laplace {
             let top = ascend(&mut slope, &room.origin, FIRST_STEP);
             let found = top.and_then(|(top, height)| {
                 slope.centre_at(&top);
-                let frame = self.start_at(slope.y);
+                let frame = self.start_in(slope.y, used);
                 let log_marginal = height + frame.usable_log_det()?;
                 Some((frame, log_marginal))
             });
@@ -202,10 +202,19 @@ impl Laplace {
 
     /// A frame with this centre and the root in whose units the search is made.
     fn start_at(&self, centre: &[f64]) -> Frame {
-        Frame::Affine {
-            centre: centre.to_vec(),
-            root: Root::Lower(self.root().clone()),
-        }
+        self.start_in(centre, None)
+    }
+
+    /// The same in the memory of one that is no longer needed.
+    fn start_in(&self, at: &[f64], used: Option<Frame>) -> Frame {
+        let (mut centre, root) = match used {
+            Some(Frame::Affine { centre, root }) => (centre, Some(root)),
+            _ => Default::default(),
+        };
+        centre.copy(at);
+        let root = root.filter(|root| root.is(self.root()));
+        let root = root.unwrap_or_else(|| Root::Lower(self.root().clone()));
+        Frame::Affine { centre, root }
     }
 
     /// The frame at a peak y = m + L₀u of this height, with its curvature H in u: in y that is L₀⁻ᵀ H L₀⁻¹.

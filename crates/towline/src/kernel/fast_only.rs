@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::fast::conditional::Conditional;
 use crate::fast::end::Left;
-use crate::fast::moves::FastMove;
+use crate::fast::moves::{FastMove, Mixture};
 use crate::fast::nested::refine::Kept;
 use crate::fast::repeat;
 use crate::fast::step::{Move, Tally};
@@ -101,8 +101,13 @@ impl FastOnly {
         } = work;
         let (times, start) = (self.times, state.log_density);
         let mut density = Conditional::new(state.slow.end(target, frame), Framed(frame), buffers);
-        let (tally, value) =
-            repeat::in_vector(times, &self.inner, &mut density, start, z, moves, rng);
+        let (tally, value) = match &self.inner {
+            FastMove::Mixture(parts) => {
+                let inner = Mixture::new(parts);
+                repeat::in_vector(times, &inner, &mut density, start, z, moves, rng)
+            }
+            inner => repeat::in_vector(times, inner, &mut density, start, z, moves, rng),
+        };
         let left = density.finish()?;
         Ok(Moved { tally, value, left })
     }

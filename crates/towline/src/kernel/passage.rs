@@ -6,7 +6,7 @@ use crate::fast::between::Between;
 use crate::fast::end::End;
 use crate::fast::ends::Ends;
 use crate::fast::ledger::{Ledger, Spent};
-use crate::fast::moves::FastMove;
+use crate::fast::moves::{FastMove, Mixture};
 use crate::fast::nested::refine::{Kept, Refined, keeps_blocks, refine};
 use crate::fast::path::{self, Noted, Path};
 use crate::fast::step::{Move, Tally, Work};
@@ -313,6 +313,9 @@ fn drag<T: Target, V: View>(
         // Known at compile time, the move is a fifth cheaper than chosen anew at every step.
         Some(FastMove::RandomWalk(walk)) if !z.is_empty() => {
             path::in_vector(n, walk, way, start, z, work, rng)
+        }
+        Some(FastMove::Mixture(parts)) if !z.is_empty() => {
+            path::in_vector(n, &Mixture::new(parts), way, start, z, work, rng)
         }
         Some(inner) if !z.is_empty() => path::in_vector(n, inner, way, start, z, work, rng),
         // Nothing to drag: the path is its start.

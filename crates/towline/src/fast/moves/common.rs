@@ -3,7 +3,7 @@
 //! All moves run in vectors. To compile every one of them again for one and for two variables would make every target slower
 //! to compile for the sake of moves that a warmed-up kernel of so few variables does not have.
 
-use super::FastMove;
+use super::{FastMove, Mixture};
 use crate::error::Error;
 use crate::fast::density::FastDensity;
 use crate::fast::step::{Move, Point, Storage, Tally, Work};
@@ -13,11 +13,7 @@ use crate::random::Rng;
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Common<'a> {
     One(&'a FastMove),
-    Mixture {
-        parts: &'a [(f64, FastMove)],
-        /// Of the weights, added up once for many moves.
-        total: f64,
-    },
+    Mixture(Mixture<'a>),
 }
 
 impl FastMove {
@@ -27,10 +23,7 @@ impl FastMove {
         match self {
             Self::Mixture(parts) => {
                 let all = parts.iter().all(|(_, part)| is_common(part));
-                all.then(|| Common::Mixture {
-                    parts,
-                    total: parts.iter().map(|part| part.0).sum(),
-                })
+                all.then(|| Common::Mixture(Mixture::new(parts)))
             }
             one => is_common(one).then_some(Common::One(one)),
         }
@@ -57,12 +50,9 @@ impl Move for Common<'_> {
         work: &mut Work<C>,
         rng: &mut Rng,
     ) -> Tally {
-        let one = match *self {
+        let one = match self {
             Self::One(one) => one,
-            Self::Mixture { parts, total } => {
-                let k = rng.pick_of(total, parts.iter().map(|part| part.0));
-                &parts[k].1
-            }
+            Self::Mixture(mixture) => mixture.draw(rng),
         };
         match one {
             FastMove::RandomWalk(it) => it.step(density, point, work, rng),
@@ -76,7 +66,7 @@ impl Move for Common<'_> {
     fn validate(&self, dim: usize) -> Result<(), Error> {
         match self {
             Self::One(one) => one.validate(dim),
-            Self::Mixture { parts, .. } => super::combine::Mixture(parts).validate(dim),
+            Self::Mixture(mixture) => mixture.validate(dim),
         }
     }
 }
