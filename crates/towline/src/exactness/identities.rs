@@ -33,7 +33,9 @@ fn record(target: &Skewed, n: usize, seed: u64) -> Recorded {
 
     let mut state = State::new(target, x.clone(), y.clone(), &mut work.buffers).unwrap();
     let drag = Drag::new(n, proposal.clone(), inner.clone()).unwrap();
-    let info = drag.step(target, &mut state, &mut work, &mut rng).unwrap();
+    let mut info = Info::default();
+    drag.step(target, &mut state, &mut work, &mut info, &mut rng)
+        .unwrap();
 
     let reference = Reference {
         n,
