@@ -20,6 +20,14 @@ pub fn is_there() -> bool {
 
 /// Instructions per inner step of the program that `command` makes for a number of outer steps.
 pub fn per_inner_step(command: impl Fn(u64) -> (PathBuf, Vec<String>)) -> Option<f64> {
+    Some(per_step([SHORT, LONG], command)? / (N as f64 - 1.0))
+}
+
+/// Instructions per step, by a short run and a long one.
+pub fn per_step(
+    [short, long]: [u64; 2],
+    command: impl Fn(u64) -> (PathBuf, Vec<String>),
+) -> Option<f64> {
     let count = |steps| {
         let (program, arguments) = command(steps);
         let output = Command::new("valgrind")
@@ -32,5 +40,5 @@ pub fn per_inner_step(command: impl Fn(u64) -> (PathBuf, Vec<String>)) -> Option
         let line = said.lines().find(|line| line.contains("Collected"))?;
         line.rsplit(' ').next()?.parse::<f64>().ok()
     };
-    Some((count(LONG)? - count(SHORT)?) / ((LONG - SHORT) * (N as u64 - 1)) as f64)
+    Some((count(long)? - count(short)?) / (long - short) as f64)
 }

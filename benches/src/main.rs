@@ -90,10 +90,16 @@ fn run() -> Result<(), Box<dyn Error>> {
         Some("sleeping") => return sleeping::run(),
         Some("store") => return store::run(&folder),
         Some("memory") => return memory::run(&folder),
-        Some("users") => return users::run(&folder),
+        Some("users") => {
+            return match &arguments[2..] {
+                [how] if how == "counted" => users::counted(&folder),
+                [how, dim, steps] if how == "count" => users::count(dim, steps),
+                _ => users::run(&folder),
+            };
+        }
         Some(other) => {
             return Err(format!(
-                "no benchmark is called {other:?}: users, sleeping (or sleeping counted), store, memory, or none for the inner loop"
+                "no benchmark is called {other:?}: users (or, after it, users counted), sleeping (or sleeping counted), store, memory, or none for the inner loop"
             )
             .into());
         }

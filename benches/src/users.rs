@@ -5,15 +5,16 @@
 //! and taken off. The whole kernel, learned proposals included, is timed too: engine time per slow step. Writes
 //! `target/bench/users.json`.
 
-use crate::c;
 use crate::models::{Test1, Test2};
+use crate::{c, callgrind};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::hint::black_box;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
+use towline::warmup::Warm;
 use towline::{Chain, Cost, Rng, Target, Tuning, Warmup};
 
 /// Steps in one timed turn, and turns of each program before the other's.
@@ -21,6 +22,8 @@ const STEPS: usize = 1000;
 const TURNS: usize = 20;
 /// How often each program gets its turns.
 const ROUNDS: u64 = 8;
+/// The steps of a short run and of a long one whose instructions are counted.
+const COUNTED: [u64; 2] = [1000, 11_000];
 /// Evaluations with which a model's own time is measured.
 const OWN: usize = 20_000;
 
@@ -57,6 +60,38 @@ impl Timing {
     }
 }
 
+/// Instructions per step, ours and C's, the model's included: what no other program on the machine can disturb.
+pub fn counted(folder: &Path) -> Result<(), Box<dyn Error>> {
+    let program = c::compile(folder, "users.c", "users", "-ffp-contract=off")?;
+    let myself = std::env::current_exe()?;
+    for dim in [1, 2, 10] {
+        let ours = callgrind::per_step(COUNTED, |steps| {
+            let arguments = ["users", "count", &dim.to_string(), &steps.to_string()];
+            (myself.clone(), arguments.map(String::from).to_vec())
+        });
+        let settings = settings(folder, dim);
+        // It takes as many steps before it begins to measure.
+        let plain = callgrind::per_step(COUNTED, |steps| {
+            let steps = (steps / 2).to_string();
+            let arguments = [&settings.display().to_string(), &steps, "1", "1"];
+            (program.clone(), arguments.map(String::from).to_vec())
+        });
+        let (Some(ours), Some(plain)) = (ours, plain) else {
+            return Err("no instructions were counted: is valgrind installed?".into());
+        };
+        println!(
+            "{dim} fast: {ours:.0} instructions a step, C {plain:.0}: {:.2}",
+            ours / plain
+        );
+    }
+    Ok(())
+}
+
+/// Where the settings for so many fast variables are written.
+fn settings(folder: &Path, dim: usize) -> PathBuf {
+    folder.join(format!("users-{dim}.settings"))
+}
+
 pub fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
     let program = c::compile(folder, "users.c", "users", "-ffp-contract=off")?;
     let cases = [
@@ -81,16 +116,9 @@ fn case<T: Target>(
     program: &Path,
     folder: &Path,
 ) -> Result<Value, Box<dyn Error>> {
-    let mut rng = Rng::stream(1, 0);
-    let warmup = Warmup {
-        cost: Cost::Ratio(1000.0),
-        ..Warmup::default()
-    };
-    let warm = warmup.run(target, &[0.5], &vec![0.0; dim], &mut rng)?;
-    let mut drags = warm.tuning.clone();
-    drags.surrogate = None;
-    drags.shares = [0.0, drags.shares[0] + drags.shares[1], drags.shares[2]];
-    let settings = folder.join("users.settings");
+    let (warm, rng) = warmed_up(target, dim)?;
+    let drags = in_both(&warm.tuning);
+    let settings = settings(folder, dim);
     std::fs::write(&settings, for_c(&drags, dim)?)?;
 
     let start = (&warm.x[..], &warm.y[..]);
@@ -131,6 +159,44 @@ fn case<T: Target>(
         "model_ns_per_fast": engine.model_ns_fast,
         "c_model_ns_per_fast": plain.model_ns_fast,
     }))
+}
+
+fn warmed_up<T: Target>(target: &T, dim: usize) -> Result<(Warm, Rng), Box<dyn Error>> {
+    let mut rng = Rng::stream(1, 0);
+    let warmup = Warmup {
+        cost: Cost::Ratio(1000.0),
+        ..Warmup::default()
+    };
+    let warm = warmup.run(target, &[0.5], &vec![0.0; dim], &mut rng)?;
+    Ok((warm, rng))
+}
+
+/// What warm-up chose, without learned proposals, which C has not.
+fn in_both(tuning: &Tuning) -> Tuning {
+    let mut drags = tuning.clone();
+    drags.surrogate = None;
+    drags.shares = [0.0, drags.shares[0] + drags.shares[1], drags.shares[2]];
+    drags
+}
+
+/// What callgrind runs: so many steps of what C does too, after a warm-up.
+pub fn count(dim: &str, steps: &str) -> Result<(), Box<dyn Error>> {
+    let (dim, steps) = (dim.parse()?, steps.parse()?);
+    if dim == 1 {
+        advance(&Test1, dim, steps)
+    } else {
+        advance(&Test2, dim, steps)
+    }
+}
+
+fn advance<T: Target>(target: &T, dim: usize, steps: u64) -> Result<(), Box<dyn Error>> {
+    let (warm, rng) = warmed_up(target, dim)?;
+    let kernel = in_both(&warm.tuning).kernel()?;
+    let mut chain = Chain::new(target, kernel, &warm.x, &warm.y, rng)?;
+    for _ in 0..steps {
+        chain.advance()?;
+    }
+    Ok(())
 }
 
 fn best(so_far: &mut Option<Timing>, new: Timing) {

@@ -8,6 +8,7 @@ use crate::fast::density::FastDensity;
 use crate::fast::ends::Ends;
 use crate::fast::ledger::Buffers;
 use crate::frame::Frame;
+use crate::frame::view::Plain;
 use crate::kernel::state::{State, Workspace, prepare};
 use crate::random::Rng;
 use crate::{Drag, Factor, Info, SlowProposal, Target};
@@ -32,7 +33,9 @@ fn record(target: &Skewed, n: usize, seed: u64) -> Recorded {
 
     let mut state = State::new(target, x.clone(), y.clone(), &mut work.buffers).unwrap();
     let drag = Drag::new(n, proposal.clone(), inner.clone()).unwrap();
-    let info = drag.step(target, &mut state, &mut work, &mut rng).unwrap();
+    let mut info = Info::default();
+    drag.step(target, &mut state, &mut work, &mut info, &mut rng)
+        .unwrap();
 
     let reference = Reference {
         n,
@@ -119,14 +122,16 @@ fn the_interpolation_gives_the_same_bits_when_the_ends_are_exchanged() {
         let (b, _) = target.draw(&mut rng);
         let a = prepare(&target, &a).unwrap().unwrap();
         let b = prepare(&target, &b).unwrap().unwrap();
-        let mut forth = Between::<_, false>::new(
+        let mut forth = Between::new(
             a.end(&target, &Frame::Identity),
             b.end(&target, &Frame::Identity),
+            [Plain; 2],
             &mut buffers,
         );
-        let mut back = Between::<_, false>::new(
+        let mut back = Between::new(
             b.end(&target, &Frame::Identity),
             a.end(&target, &Frame::Identity),
+            [Plain; 2],
             &mut others,
         );
         for _ in 0..50 {

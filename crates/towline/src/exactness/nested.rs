@@ -14,6 +14,7 @@ use crate::fast::path;
 use crate::fast::step::{Move, Point, Storage, Tally, Work};
 use crate::fast::{Hmc, NestedDrag, Slice};
 use crate::frame::Frame;
+use crate::frame::view::Plain;
 use crate::frame::{Curvature, Laplace, Linear};
 use crate::kernel::state::{State, Workspace, prepare};
 use crate::{
@@ -334,7 +335,7 @@ fn matrix_of(space: &Space<Lattice>, inner: &impl Move, dragged: bool) -> Matrix
             };
             let from = state.slow.end(target, &Frame::Identity);
             let to = proposed.end(target, &Frame::Identity);
-            let mut between = Between::<_, false>::new(from, to, &mut work.buffers);
+            let mut between = Between::new(from, to, [Plain; 2], &mut work.buffers);
             let value = Ends {
                 from: state.log_density,
                 to: between.value_at_proposed_end(&z),
@@ -349,7 +350,7 @@ fn matrix_of(space: &Space<Lattice>, inner: &impl Move, dragged: bool) -> Matrix
             }
         } else {
             let end = state.slow.end(target, &Frame::Identity);
-            let mut density = Conditional::new(end, &mut work.buffers);
+            let mut density = Conditional::new(end, Plain, &mut work.buffers);
             let mut point = Point {
                 at: &mut z,
                 value: state.log_density,

@@ -9,6 +9,7 @@ use crate::fast::ends::Ends;
 use crate::fast::moves::FastMove;
 use crate::fast::step::{Move, Point, Work};
 use crate::frame::Frame;
+use crate::frame::view::Framed;
 use crate::kernel::state::{State, Workspace, prepare};
 use crate::random::Rng;
 use crate::slow::proposal::SlowProposal;
@@ -155,7 +156,8 @@ impl Reference {
 
         let from = state.slow.end(target, &here);
         let to = proposed.end(target, &there);
-        let mut between = Between::<T, true>::new(from, to, &mut work.buffers);
+        let mut between =
+            Between::new(from, to, [Framed(&here), Framed(&there)], &mut work.buffers);
         let value = Ends {
             from: state.log_density,
             to: between.value_at_proposed_end(&start),
@@ -197,7 +199,7 @@ impl Reference {
 
     fn drag<T: Target>(
         &self,
-        between: &mut Between<'_, T, true>,
+        between: &mut Between<'_, T, Framed<'_>>,
         start: &[f64],
         value: Ends,
         memory: &mut Memory,
@@ -290,7 +292,7 @@ impl Reference {
 
     fn metropolis<T: Target>(
         &self,
-        between: &mut Between<'_, T, true>,
+        between: &mut Between<'_, T, Framed<'_>>,
         point: &mut Point<'_, Vec<f64>, Ends>,
         by: &[f64],
         rng: &mut Rng,

@@ -7,12 +7,15 @@ use super::ledger::{Buffers, Ledger};
 use super::nested::corners::Corners;
 use super::nested::refine::Kept;
 use crate::error::Error;
+use crate::frame::view::View;
 use crate::target::Target;
 
 /// The intermediate density ρᵢ between two ends (the paper's equation 11).
-pub(crate) struct Between<'a, T: Target, const FRAMED: bool> {
+pub(crate) struct Between<'a, T: Target, V: View> {
     from: End<'a, T>,
     to: End<'a, T>,
+    /// How z is seen at each end.
+    views: [V; 2],
     buffers: &'a mut Buffers,
     weights: Ends,
     /// Whether both ends see z by the same root, so that L z is the same for both.
@@ -22,13 +25,15 @@ pub(crate) struct Between<'a, T: Target, const FRAMED: bool> {
     ledger: Ledger,
 }
 
-impl<'a, T: Target, const FRAMED: bool> Between<'a, T, FRAMED> {
-    pub fn new(from: End<'a, T>, to: End<'a, T>, buffers: &'a mut Buffers) -> Self {
-        let shared = FRAMED && from.shares_root(&to);
+impl<'a, T: Target, V: View> Between<'a, T, V> {
+    /// Between two ends, whose frames are seen so.
+    pub fn new(from: End<'a, T>, to: End<'a, T>, views: [V; 2], buffers: &'a mut Buffers) -> Self {
+        let shared = V::SHARES && from.shares_root(&to);
         Self {
             shared,
             from,
             to,
+            views,
             buffers,
             weights: Ends { from: 0.5, to: 0.5 },
             suspected: false,
@@ -55,8 +60,9 @@ impl<'a, T: Target, const FRAMED: bool> Between<'a, T, FRAMED> {
             self.suspected = false;
             // The ends look more closely, and note what they find.
             let z = std::mem::take(&mut self.buffers.suspect);
-            self.from.log_density::<FRAMED>(&z, self.buffers);
-            self.to.log_density::<FRAMED>(&z, self.buffers);
+            let [from, to] = &self.views;
+            self.from.log_density(from, &z, self.buffers);
+            self.to.log_density(to, &z, self.buffers);
             self.buffers.suspect = z;
         }
         Ok(Left {
@@ -66,7 +72,7 @@ impl<'a, T: Target, const FRAMED: bool> Between<'a, T, FRAMED> {
     }
 }
 
-impl<T: Target, const FRAMED: bool> Way for Between<'_, T, FRAMED> {
+impl<T: Target, V: View> Way for Between<'_, T, V> {
     #[inline(always)]
     fn set(&mut self, i: usize, n: usize) {
         Between::set(self, i, n);
@@ -78,7 +84,7 @@ impl<T: Target, const FRAMED: bool> Way for Between<'_, T, FRAMED> {
     }
 }
 
-impl<T: Target, const FRAMED: bool> FastDensity for Between<'_, T, FRAMED> {
+impl<T: Target, V: View> FastDensity for Between<'_, T, V> {
     type Value = Ends;
     type Nested<'n>
         = Corners<'n, T>
@@ -88,7 +94,7 @@ impl<T: Target, const FRAMED: bool> FastDensity for Between<'_, T, FRAMED> {
     #[inline(always)]
     fn value(&mut self, z: &[f64]) -> Ends {
         self.ledger.spent.fast += 2;
-        let ends = if FRAMED && self.shared {
+        let ends = if V::SHARES && self.shared {
             let Buffers {
                 scratch, y, image, ..
             } = &mut *self.buffers;
@@ -98,9 +104,10 @@ impl<T: Target, const FRAMED: bool> FastDensity for Between<'_, T, FRAMED> {
                 to: self.to.at_image(image, y, scratch),
             }
         } else {
+            let [from, to] = &self.views;
             Ends {
-                from: self.from.unchecked::<FRAMED>(z, self.buffers),
-                to: self.to.unchecked::<FRAMED>(z, self.buffers),
+                from: self.from.unchecked(from, z, self.buffers),
+                to: self.to.unchecked(to, z, self.buffers),
             }
         };
         // With both weights positive, the sum is a number or −∞ just where both ends are (unless it
@@ -121,9 +128,9 @@ impl<T: Target, const FRAMED: bool> FastDensity for Between<'_, T, FRAMED> {
 
     fn gradient(&mut self, z: &[f64], gradient: &mut [f64]) -> Option<Ends> {
         self.ledger.spent.fast += 2;
-        let from = self.from.gradient::<FRAMED>(z, gradient, self.buffers)?;
+        let from = self.from.gradient::<V>(z, gradient, self.buffers)?;
         let mut other = std::mem::take(&mut self.buffers.other_gradient);
-        let to = self.to.gradient::<FRAMED>(z, &mut other, self.buffers);
+        let to = self.to.gradient::<V>(z, &mut other, self.buffers);
         for (g, other) in gradient.iter_mut().zip(&other) {
             *g = self.weights.from * *g + self.weights.to * other;
         }
@@ -149,6 +156,7 @@ mod tests {
     use super::*;
     use crate::error::ModelError;
     use crate::frame::Frame;
+    use crate::frame::view::Plain;
 
     /// Whatever y is told to be.
     struct Echo;
@@ -170,7 +178,7 @@ mod tests {
         let mut buffers = Buffers::new(1);
         let [good, told] =
             [&[-1.0], &[1.0]].map(|x: &[f64; 1]| End::new(&Echo, x, &x[0], &Frame::Identity, None));
-        let mut between = Between::<_, false>::new(good, told, &mut buffers);
+        let mut between = Between::new(good, told, [Plain; 2], &mut buffers);
         between.set(i, 4);
         between.value(&[answer]);
         between.finish().map(|left| left.spent.fast)

@@ -6,19 +6,23 @@ use super::ledger::{Buffers, Ledger};
 use super::nested::corners::Corners;
 use super::nested::refine::Kept;
 use crate::error::Error;
+use crate::frame::view::View;
 use crate::target::Target;
 
 /// The conditional density of y (or z) at one x.
-pub(crate) struct Conditional<'a, T: Target> {
+pub(crate) struct Conditional<'a, T: Target, V: View> {
     end: End<'a, T>,
+    /// How z is seen.
+    view: V,
     buffers: &'a mut Buffers,
     ledger: Ledger,
 }
 
-impl<'a, T: Target> Conditional<'a, T> {
-    pub fn new(end: End<'a, T>, buffers: &'a mut Buffers) -> Self {
+impl<'a, T: Target, V: View> Conditional<'a, T, V> {
+    pub fn new(end: End<'a, T>, view: V, buffers: &'a mut Buffers) -> Self {
         Self {
             end,
+            view,
             buffers,
             ledger: Ledger::default(),
         }
@@ -33,7 +37,7 @@ impl<'a, T: Target> Conditional<'a, T> {
     }
 }
 
-impl<T: Target> FastDensity for Conditional<'_, T> {
+impl<T: Target, V: View> FastDensity for Conditional<'_, T, V> {
     type Value = f64;
     type Nested<'n>
         = Corners<'n, T>
@@ -43,7 +47,7 @@ impl<T: Target> FastDensity for Conditional<'_, T> {
     #[inline]
     fn value(&mut self, z: &[f64]) -> f64 {
         self.ledger.spent.fast += 1;
-        self.end.log_density::<true>(z, self.buffers)
+        self.end.log_density(&self.view, z, self.buffers)
     }
 
     #[inline]
@@ -53,7 +57,7 @@ impl<T: Target> FastDensity for Conditional<'_, T> {
 
     fn gradient(&mut self, z: &[f64], gradient: &mut [f64]) -> Option<f64> {
         self.ledger.spent.fast += 1;
-        self.end.gradient::<true>(z, gradient, self.buffers)
+        self.end.gradient::<V>(z, gradient, self.buffers)
     }
 
     fn nest(&mut self, at: &[f64], head: &[f64]) -> Corners<'_, T> {

@@ -5,6 +5,7 @@ use super::nested::corners::Place;
 use super::nested::refine::{Kept, Refined};
 use crate::error::Error;
 use crate::frame::Frame;
+use crate::frame::view::View;
 use crate::target::{Scratch, Target};
 use std::cell::RefCell;
 
@@ -82,29 +83,25 @@ impl<'a, T: Target> End<'a, T> {
         value
     }
 
-    /// ℓ(x, y) where z is y in this end's frame. The frame's determinant is the caller's to add,
+    /// ℓ(x, y) where z is y in this end's frame, seen by `view`. The frame's determinant is the caller's to add,
     /// once, since it is the same for every z.
     #[inline]
-    pub fn log_density<const FRAMED: bool>(&mut self, z: &[f64], buffers: &mut Buffers) -> f64 {
-        let value = self.unchecked::<FRAMED>(z, buffers);
+    pub fn log_density(&mut self, view: &impl View, z: &[f64], buffers: &mut Buffers) -> f64 {
+        let value = self.unchecked(view, z, buffers);
         // One comparison for both: false for every number and for −∞.
         if value.is_nan() || value == f64::INFINITY {
-            let y = if FRAMED { &buffers.y } else { z };
-            self.note(y, value);
+            self.frame.to_y(z, &mut buffers.y);
+            self.note(&buffers.y, value);
         }
         value
     }
 
     /// The same, for a caller that looks for NaN and +∞ itself.
     #[inline(always)]
-    pub fn unchecked<const FRAMED: bool>(&self, z: &[f64], buffers: &mut Buffers) -> f64 {
+    pub fn unchecked(&self, view: &impl View, z: &[f64], buffers: &mut Buffers) -> f64 {
         let Self { target, cache, .. } = self;
-        if FRAMED {
-            self.frame.to_y(z, &mut buffers.y);
-            target.log_density_in(cache, &buffers.y, &mut buffers.scratch)
-        } else {
-            target.log_density_in(cache, z, &mut buffers.scratch)
-        }
+        let Buffers { scratch, y, .. } = buffers;
+        view.at(z, y, |y| target.log_density_in(cache, y, scratch))
     }
 
     /// Whether z is seen by the same root at both ends.
@@ -134,7 +131,7 @@ impl<'a, T: Target> End<'a, T> {
         self.target.log_density_in(self.cache, y, scratch)
     }
 
-    pub fn gradient<const FRAMED: bool>(
+    pub fn gradient<V: View>(
         &mut self,
         z: &[f64],
         gradient: &mut [f64],
@@ -146,7 +143,7 @@ impl<'a, T: Target> End<'a, T> {
             gradient: by_y,
             ..
         } = buffers;
-        let value = if FRAMED {
+        let value = if V::FRAMED {
             self.frame.to_y(z, y);
             let value = self.target.gradient(self.cache, y, by_y, scratch)?;
             self.frame.gradient_to_z(by_y, gradient);
@@ -155,7 +152,7 @@ impl<'a, T: Target> End<'a, T> {
             self.target.gradient(self.cache, z, gradient, scratch)?
         };
         if value.is_nan() || value == f64::INFINITY {
-            let y = if FRAMED { &y[..] } else { z };
+            let y = if V::FRAMED { &y[..] } else { z };
             self.note(y, value);
         }
         Some(value)
@@ -173,6 +170,7 @@ impl<'a, T: Target> End<'a, T> {
     }
 
     /// The refined cache of where nested moves ended, if they moved; or the fault met on the way.
+    #[inline]
     pub fn check(self) -> Result<Kept<T::Cache>, Error> {
         match self.fault {
             None => Ok(self.current.into_inner()),

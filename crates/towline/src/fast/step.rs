@@ -2,6 +2,8 @@
 
 use super::density::FastDensity;
 use crate::error::Error;
+/// Of the fast variables: an array when there are few, so that a drag runs in registers.
+pub(crate) use crate::linalg::Storage;
 use crate::random::Rng;
 
 /// The fast variables and what the density is there.
@@ -10,11 +12,6 @@ pub(crate) struct Point<'a, C, V> {
     pub at: &'a mut C,
     pub value: V,
 }
-
-/// Room for the fast variables: an array when there are few, so that a drag runs in registers, or a vector.
-pub(crate) trait Storage: AsRef<[f64]> + AsMut<[f64]> {}
-impl<const D: usize> Storage for [f64; D] {}
-impl Storage for Vec<f64> {}
 
 /// Working space of a move.
 #[derive(Debug, Clone, Default)]

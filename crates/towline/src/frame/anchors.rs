@@ -67,15 +67,24 @@ impl Places {
         match (self, w) {
             (Self::Line(line), &[w]) => {
                 let (below, above) = line.split_at(line.partition_point(|(place, _)| *place < w));
-                let distance = |&(place, _): &(f64, usize)| (place - w) * (place - w);
-                let ends = below.last().into_iter().chain(above.first());
-                let least = ends.map(distance).fold(f64::INFINITY, f64::min);
+                let distance = |place: f64| (place - w) * (place - w);
+                let far = |end: Option<&(f64, usize)>| end.map_or(f64::INFINITY, |e| distance(e.0));
+                let least = far(below.last()).min(far(above.first()));
+                let mut nearest = usize::MAX;
                 // Distances grow away from w on both sides, but rounding can make neighbours as near.
-                let as_near =
-                    |place: &&(f64, usize)| distance(place) <= least && least < f64::INFINITY;
-                let nearest = below.iter().rev().take_while(as_near);
-                let nearest = nearest.chain(above.iter().take_while(as_near));
-                nearest.map(|&(_, k)| k).min()
+                for &(place, k) in below.iter().rev() {
+                    if distance(place) > least {
+                        break;
+                    }
+                    nearest = nearest.min(k);
+                }
+                for &(place, k) in above {
+                    if distance(place) > least {
+                        break;
+                    }
+                    nearest = nearest.min(k);
+                }
+                (least < f64::INFINITY).then_some(nearest)
             }
             (Self::Line(_), _) => None,
             (Self::Space(places), w) => {

@@ -1,14 +1,13 @@
 //! The Laplace frame: the mode of the conditional at x, and a root of its inverse curvature there.
 
 use super::anchors::Anchors;
+use super::climb::{FIRST_STEP, Room, climb};
 use super::linear::Linear;
 use super::map::Frame;
-use super::slope::Slope;
+use super::slope::{Origin, Slope};
 use crate::error::Error;
-use crate::linalg::packed::{copy, fit};
-use crate::linalg::{Factor, Root, hashed, symmetrise, transpose};
+use crate::linalg::{Factor, Inverse, Root, Storage, hashed, symmetrise, transpose};
 use crate::optimise::lbfgs::ascend;
-use crate::optimise::newton::{Newton, STEP};
 use crate::target::{Scratch, Target};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -168,43 +167,25 @@ impl Laplace {
             let linear = self.start_at(&room.centre);
             return own(target, cache, linear, scratch);
         }
-        fit(&mut room.y, dim);
-        let mut slope = Slope {
-            target,
-            cache,
-            centre: &room.centre,
-            root: self.root(),
-            scratch,
-            y: &mut room.y,
-            evaluations: 0,
+        room.fit(dim);
+        let (found, evaluations) = if self.curvature == Curvature::Local {
+            let (height, evaluations) = climb(target, cache, self.root(), scratch, room);
+            let (y, rows) = (&room.y, &mut room.rows);
+            let found = height.and_then(|height| self.local(height, y, rows, used));
+            (found, evaluations)
+        } else {
+            let (centre, root) = (&room.centre[..], &**self.root());
+            let begin = Origin { centre, root };
+            let mut slope = Slope::new((target, cache, begin), begin, scratch, &mut room.y);
+            let top = ascend(&mut slope, &room.origin, FIRST_STEP);
+            let found = top.and_then(|(top, height)| {
+                slope.centre_at(&top);
+                let frame = self.start_in(slope.y, used);
+                let log_marginal = height + frame.usable_log_det()?;
+                Some((frame, log_marginal))
+            });
+            (found, slope.evaluations)
         };
-        if room.ones.len() != dim {
-            room.ones = vec![FIRST_STEP; dim];
-            room.origin = vec![0.0; dim];
-        }
-        let (newton, origin) = (&mut room.newton, &room.origin[..]);
-        let found = match self.curvature {
-            Curvature::Local => {
-                newton
-                    .climb(&mut slope, origin, &room.ones, STEP)
-                    .and_then(|height| {
-                        slope.centre_at(newton.at());
-                        let rows = &mut room.rows;
-                        copy(rows, newton.curvature());
-                        self.local(height, slope.y, rows, used)
-                    })
-            }
-            Curvature::Learned => {
-                ascend(&mut slope, origin, FIRST_STEP).and_then(|(top, height)| {
-                    slope.centre_at(&top);
-                    let frame = self.start_at(slope.y);
-                    let log_marginal = height + frame.log_det();
-                    frame.is_usable().then_some((frame, log_marginal))
-                })
-            }
-            Curvature::Own => None,
-        };
-        let evaluations = slope.evaluations;
         match found {
             Some((frame, log_marginal)) => Searched {
                 frame,
@@ -221,10 +202,19 @@ impl Laplace {
 
     /// A frame with this centre and the root in whose units the search is made.
     fn start_at(&self, centre: &[f64]) -> Frame {
-        Frame::Affine {
-            centre: centre.to_vec(),
-            root: Root::Lower(self.root().clone()),
-        }
+        self.start_in(centre, None)
+    }
+
+    /// The same in the memory of one that is no longer needed.
+    fn start_in(&self, at: &[f64], used: Option<Frame>) -> Frame {
+        let (mut centre, root) = match used {
+            Some(Frame::Affine { centre, root }) => (centre, Some(root)),
+            _ => Default::default(),
+        };
+        centre.copy(at);
+        let root = root.filter(|root| root.is(self.root()));
+        let root = root.unwrap_or_else(|| Root::Lower(self.root().clone()));
+        Frame::Affine { centre, root }
     }
 
     /// The frame at a peak y = m + L₀u of this height, with its curvature H in u: in y that is L₀⁻ᵀ H L₀⁻¹.
@@ -251,31 +241,26 @@ impl Laplace {
             }) => (centre, inverse),
             _ => Default::default(),
         };
-        if Arc::get_mut(&mut inverse).is_none() {
-            inverse = Arc::default();
-        }
-        if !Arc::get_mut(&mut inverse)?.refill(rows, dim) {
+        let definite = match Arc::get_mut(&mut inverse) {
+            Some(free) => free.refill(rows, dim),
+            None => {
+                let mut fresh = Inverse::default();
+                let definite = fresh.refill(rows, dim);
+                inverse = Arc::new(fresh);
+                definite
+            }
+        };
+        if !definite {
             return None;
         }
-        copy(&mut centre, y);
+        centre.copy(y);
         let frame = Frame::Affine {
             centre,
             root: Root::Inverted(inverse),
         };
-        let log_marginal = height + frame.log_det();
-        frame.is_usable().then_some((frame, log_marginal))
+        let log_marginal = height + frame.usable_log_det()?;
+        Some((frame, log_marginal))
     }
-}
-
-/// The memory of a search for a frame, used again by the next one.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Room {
-    newton: Newton,
-    centre: Vec<f64>,
-    y: Vec<f64>,
-    origin: Vec<f64>,
-    ones: Vec<f64>,
-    rows: Vec<f64>,
 }
 
 /// What the target finds by itself from the linear frame's centre; the linear frame where it finds nothing.
@@ -290,7 +275,7 @@ fn own<T: Target>(target: &T, cache: &T::Cache, linear: Frame, scratch: &mut Scr
                 centre: own.centre,
                 root: own.root,
             };
-            let usable = frame.is_usable() && own.log_marginal.is_finite();
+            let usable = frame.usable_log_det().is_some() && own.log_marginal.is_finite();
             Searched {
                 frame: if usable { frame } else { linear },
                 log_marginal: usable.then_some(own.log_marginal),
@@ -304,10 +289,6 @@ fn own<T: Target>(target: &T, cache: &T::Cache, linear: Frame, scratch: &mut Scr
         },
     }
 }
-
-/// The first difference step, in units of the learned width of the conditional: about what the climb
-/// itself settles on.
-const FIRST_STEP: f64 = 0.3;
 
 #[cfg(test)]
 mod tests {

@@ -2,8 +2,7 @@
 
 use super::map::Frame;
 use crate::error::Error;
-use crate::linalg::packed::copy;
-use crate::linalg::{Factor, HASH_START, Root, hashed};
+use crate::linalg::{Factor, HASH_START, Root, Storage, hashed};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -119,7 +118,7 @@ impl Linear {
 
     /// m(x), into a list that is there.
     pub(crate) fn centre_into(&self, x: &[f64], centre: &mut Vec<f64>) {
-        copy(centre, &self.centre);
+        centre.copy(&self.centre);
         let width = self.x.len();
         for (k, m) in centre.iter_mut().enumerate() {
             let row = &self.slope[k * width..(k + 1) * width];

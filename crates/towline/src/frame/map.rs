@@ -41,14 +41,15 @@ impl Frame {
         }
     }
 
-    /// Whether every number in it is one.
-    pub(crate) fn is_usable(&self) -> bool {
-        match self {
-            Self::Identity => true,
-            Self::Affine { centre, root } => {
-                root.log_det().is_finite() && centre.iter().all(|m| m.is_finite())
-            }
-        }
+    /// [`log_det`](Self::log_det), which costs as many logarithms as there are variables, where every number in the frame is one.
+    pub(crate) fn usable_log_det(&self) -> Option<f64> {
+        let centre = match self {
+            Self::Identity => &[],
+            Self::Affine { centre, .. } => &centre[..],
+        };
+        let log_det = self.log_det();
+        let usable = log_det.is_finite() && centre.iter().all(|m| m.is_finite());
+        usable.then_some(log_det)
     }
 
     /// y from z.

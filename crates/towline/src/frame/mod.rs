@@ -5,10 +5,12 @@
 //! function of x alone.
 
 pub(crate) mod anchors;
+pub(crate) mod climb;
 pub(crate) mod laplace;
 mod linear;
 mod map;
 mod slope;
+pub(crate) mod view;
 
 pub use anchors::Anchors;
 pub use laplace::{Curvature, Laplace};

@@ -1,42 +1,84 @@
 //! The conditional at x as what an optimiser climbs: y seen in the frame from which a search begins.
 
+use super::view::View;
 use crate::linalg::{Factor, transpose};
 use crate::optimise::surface::Surface;
 use crate::target::{Scratch, Target};
 
-/// The conditional at x as a surface over u, y seen in the linear frame.
-pub(super) struct Slope<'a, T: Target> {
-    pub target: &'a T,
-    pub cache: &'a T::Cache,
+/// Where a search begins, and the units it is made in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Origin<'a> {
     pub centre: &'a [f64],
     pub root: &'a Factor,
-    pub scratch: &'a mut Scratch,
+}
+
+impl Origin<'_> {
+    /// y at u.
+    #[inline]
+    pub fn place(&self, u: &[f64], y: &mut [f64]) {
+        self.root.apply(u, y);
+        for (value, m) in y.iter_mut().zip(self.centre) {
+            *value += m;
+        }
+    }
+}
+
+impl View for Origin<'_> {
+    const FRAMED: bool = true;
+    const SHARES: bool = false;
+
+    #[inline]
+    fn at(&self, u: &[f64], room: &mut [f64], evaluate: impl FnOnce(&[f64]) -> f64) -> f64 {
+        self.place(u, room);
+        evaluate(room)
+    }
+}
+
+/// The conditional at x as a surface over u, y seen in the linear frame.
+pub(super) struct Slope<'a, T: Target, V> {
+    target: &'a T,
+    cache: &'a T::Cache,
+    origin: Origin<'a>,
+    /// The origin, or a copy of it in arrays.
+    view: V,
+    scratch: &'a mut Scratch,
     pub y: &'a mut [f64],
     pub evaluations: u64,
 }
 
-impl<T: Target> Slope<'_, T> {
+impl<'a, T: Target, V: View> Slope<'a, T, V> {
+    /// The conditional where the slow computation left this cache, seen from an origin.
+    pub fn new(
+        (target, cache, origin): (&'a T, &'a T::Cache, Origin<'a>),
+        view: V,
+        scratch: &'a mut Scratch,
+        y: &'a mut [f64],
+    ) -> Self {
+        Self {
+            target,
+            cache,
+            origin,
+            view,
+            scratch,
+            y,
+            evaluations: 0,
+        }
+    }
+
     /// Leaves y at u in `self.y`.
     #[inline]
     pub fn centre_at(&mut self, u: &[f64]) {
-        place(self.centre, self.root, u, self.y);
+        self.origin.place(u, self.y);
     }
 }
 
-/// y at u.
-#[inline]
-fn place(centre: &[f64], root: &Factor, u: &[f64], y: &mut [f64]) {
-    root.apply(u, y);
-    for (value, m) in y.iter_mut().zip(centre) {
-        *value += m;
-    }
-}
-
-impl<T: Target> Surface for Slope<'_, T> {
+impl<T: Target, V: View> Surface for Slope<'_, T, V> {
+    #[inline]
     fn height(&mut self, u: &[f64]) -> f64 {
         self.evaluations += 1;
-        self.centre_at(u);
-        self.target.log_density_in(self.cache, self.y, self.scratch)
+        let (target, cache, scratch) = (self.target, self.cache, &mut *self.scratch);
+        self.view
+            .at(u, self.y, |y| target.log_density_in(cache, y, scratch))
     }
 
     fn is_vectorised(&self) -> bool {
@@ -47,7 +89,7 @@ impl<T: Target> Surface for Slope<'_, T> {
         let dim = self.y.len();
         let mut ys = vec![0.0; us.len()];
         for (u, y) in us.chunks_exact(dim).zip(ys.chunks_exact_mut(dim)) {
-            place(self.centre, self.root, u, y);
+            self.origin.place(u, y);
         }
         self.evaluations += out.len() as u64;
         self.target
@@ -63,7 +105,7 @@ impl<T: Target> Surface for Slope<'_, T> {
             .is_some();
         if known {
             self.evaluations += 1;
-            self.root.apply_transposed(&by_y, gradient);
+            self.origin.root.apply_transposed(&by_y, gradient);
         }
         known
     }
@@ -80,7 +122,7 @@ impl<T: Target> Surface for Slope<'_, T> {
             for _ in 0..2 {
                 let mut mapped = vec![0.0; dim * dim];
                 for (row, out) in curvature.chunks_mut(dim).zip(mapped.chunks_mut(dim)) {
-                    self.root.apply_transposed(row, out);
+                    self.origin.root.apply_transposed(row, out);
                 }
                 curvature.copy_from_slice(&mapped);
                 transpose(curvature, dim);

@@ -70,38 +70,39 @@ impl Drag {
         self
     }
 
-    /// One step, beside the paper's section 3.
+    /// One step, beside the paper's section 3; what it did is added to `info`.
     pub(crate) fn step<T: Target>(
         &self,
         target: &T,
         state: &mut State<T::Cache>,
         work: &mut Workspace,
+        info: &mut Info,
         rng: &mut Rng,
-    ) -> Result<Info, Error> {
-        let mut info = Info::default();
+    ) -> Result<(), Error> {
         // "we first propose a new x* according to the probabilities S(x*|x)"
-        let Some(mut proposed) = Proposed::draw(self, target, state, work, &mut info, rng)? else {
-            return Ok(info);
+        let Some(mut proposed) = Proposed::draw(self, target, state, work, info, rng)? else {
+            return Ok(());
         };
 
         // "We then generate a series of values y₁, …, yₙ₋₁, with yᵢ being drawn according to the
         // probabilities Tᵢ(yᵢ|yᵢ₋₁; x, x*)", in a frame: all that follows is about z, not y.
-        let start = proposed.start(self, target, state, work, &mut info)?;
+        proposed.see(self, target, state, work, info)?;
         let passage = Passage::new(self, target, &state.slow, &proposed.slow);
-        let path = passage.drag(start, work, &mut info, rng)?;
+        let start = passage.start(state.log_density, work, info)?;
+        let path = passage.drag(start, work, info, rng)?;
 
         // Equation 15: S(x|x*)/S(x*|x) · exp((1/n) Σᵢ₌₀ⁿ⁻¹ [E(x, yᵢ) − E(x*, yᵢ)]), with ℓ = −E
         // and the ratio of the two frames' Jacobians.
         info.log_ratio = proposed.log_s + path.mean_difference + passage.log_jacobian();
         if rng.accept(info.log_ratio) {
-            info.outer_accepted = 1;
+            info.outer_accepted += 1;
             // y* = yₙ₋₁, with the density it has there, not the one it started from.
             let [_, kept] = path.kept;
             proposed.arrive(self, state, path.end.to, kept, work);
         } else {
             work.left.take(proposed.slow);
         }
-        Ok(info)
+        Ok(())
     }
 
     /// What the acceptance ratio of this x* would be, without going there: so that warm-up can compare
@@ -118,8 +119,9 @@ impl Drag {
         self.frame.place(target, &mut state.slow, work, &mut info);
         self.frame
             .place(target, &mut proposed.slow, work, &mut info);
-        let start = proposed.start(self, target, state, work, &mut info)?;
+        proposed.see(self, target, state, work, &mut info)?;
         let passage = Passage::new(self, target, &state.slow, &proposed.slow);
+        let start = passage.start(state.log_density, work, &mut info)?;
         let path = passage.drag(start, work, &mut info, rng)?;
         info.log_ratio = proposed.log_s + path.mean_difference + passage.log_jacobian();
         Ok(info)

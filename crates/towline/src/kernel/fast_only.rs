@@ -2,9 +2,13 @@
 
 use crate::error::Error;
 use crate::fast::conditional::Conditional;
-use crate::fast::moves::FastMove;
-use crate::fast::step::{Move, Point};
-use crate::frame::FrameRule;
+use crate::fast::end::Left;
+use crate::fast::moves::{FastMove, Mixture};
+use crate::fast::nested::refine::Kept;
+use crate::fast::repeat;
+use crate::fast::step::{Move, Tally};
+use crate::frame::view::{Few, Framed};
+use crate::frame::{Frame, FrameRule};
 use crate::kernel::info::Info;
 use crate::kernel::state::{State, Workspace};
 use crate::random::Rng;
@@ -17,6 +21,13 @@ pub struct FastOnly {
     inner: FastMove,
     times: usize,
     pub(super) frame: FrameRule,
+}
+
+/// What repeated moves leave behind, besides where they end.
+struct Moved<C> {
+    tally: Tally,
+    value: f64,
+    left: Left<Kept<C>>,
 }
 
 impl FastOnly {
@@ -36,48 +47,88 @@ impl FastOnly {
         self
     }
 
+    /// One step; what it did is added to `info`.
     pub(crate) fn step<T: Target>(
         &self,
         target: &T,
         state: &mut State<T::Cache>,
         work: &mut Workspace,
+        info: &mut Info,
         rng: &mut Rng,
-    ) -> Result<Info, Error> {
-        let mut info = Info::default();
+    ) -> Result<(), Error> {
         if state.y.is_empty() {
-            return Ok(info);
+            return Ok(());
         }
-        self.frame.place(target, &mut state.slow, work, &mut info);
+        self.frame.place(target, &mut state.slow, work, info);
         let frame = self.frame.of(&state.slow);
-        let end = state.slow.end(target, frame);
         frame.to_z(&state.y, &mut work.z, &mut work.spare);
-        let Workspace {
-            z, moves, buffers, ..
-        } = work;
-        let mut point = Point {
-            at: z,
-            value: state.log_density,
+        let few = match work.z.len() {
+            1 => self.moves_of_few::<T, 1>(target, state, frame, work, rng),
+            2 => self.moves_of_few::<T, 2>(target, state, frame, work, rng),
+            _ => None,
         };
-        // Whether y moved at all: mapping an unmoved z back would move it by a rounding error.
-        let mut accepted = 0;
-        let mut density = Conditional::new(end, buffers);
-        for _ in 0..self.times {
-            let tally = self.inner.step(&mut density, &mut point, moves, rng);
-            info.inner_proposed += tally.proposed;
-            accepted += tally.accepted;
-        }
-        info.inner_accepted = accepted;
-        let left = density.finish()?;
+        let moved = match few {
+            Some(moved) => moved,
+            None => self.moves(target, state, frame, work, rng),
+        };
+        let Moved { tally, value, left } = moved?;
+        info.inner_proposed += tally.proposed;
+        info.inner_accepted += tally.accepted;
         info.medium_evaluations += left.spent.medium;
         info.fast_evaluations += left.spent.fast;
-        if accepted > 0 {
-            state.log_density = point.value;
-            frame.to_y(z, &mut state.y);
+        // Only if y moved at all: mapping an unmoved z back would move it by a rounding error.
+        if tally.accepted > 0 {
+            state.log_density = value;
+            frame.to_y(&work.z, &mut state.y);
         }
         if left.kept.is_some() {
             state.slow.kept = left.kept;
         }
-        Ok(info)
+        Ok(())
+    }
+
+    /// Moves `work.z` under the conditional density.
+    fn moves<T: Target>(
+        &self,
+        target: &T,
+        state: &State<T::Cache>,
+        frame: &Frame,
+        work: &mut Workspace,
+        rng: &mut Rng,
+    ) -> Result<Moved<T::Cache>, Error> {
+        let Workspace {
+            z, moves, buffers, ..
+        } = work;
+        let (times, start) = (self.times, state.log_density);
+        let mut density = Conditional::new(state.slow.end(target, frame), Framed(frame), buffers);
+        let (tally, value) = match &self.inner {
+            FastMove::Mixture(parts) => {
+                let inner = Mixture::new(parts);
+                repeat::in_vector(times, &inner, &mut density, start, z, moves, rng)
+            }
+            inner => repeat::in_vector(times, inner, &mut density, start, z, moves, rng),
+        };
+        let left = density.finish()?;
+        Ok(Moved { tally, value, left })
+    }
+
+    /// The same in a frame of D variables, in registers; `None` where there is no such frame, or the moves are not compiled
+    /// for it.
+    fn moves_of_few<T: Target, const D: usize>(
+        &self,
+        target: &T,
+        state: &State<T::Cache>,
+        frame: &Frame,
+        work: &mut Workspace,
+        rng: &mut Rng,
+    ) -> Option<Result<Moved<T::Cache>, Error>> {
+        let (inner, view) = (self.inner.common()?, Few::<D>::of(frame)?);
+        let (times, start) = (self.times, state.log_density);
+        let mut density = Conditional::new(state.slow.end(target, frame), view, &mut work.buffers);
+        let (tally, value) =
+            repeat::in_array::<_, _, D>(times, &inner, &mut density, start, &mut work.z, rng);
+        let left = density.finish();
+        Some(left.map(|left| Moved { tally, value, left }))
     }
 
     pub(crate) fn validate(&self, x: &[f64], y: &[f64]) -> Result<(), Error> {

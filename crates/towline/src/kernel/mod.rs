@@ -55,25 +55,41 @@ impl Kernel {
         work: &mut Workspace,
         rng: &mut Rng,
     ) -> Result<Info, Error> {
+        let mut info = Info::default();
+        self.step_noting(target, state, work, &mut info, rng)?;
+        Ok(info)
+    }
+
+    /// One step; what it did is added to `info`, which is too large to be handed from kernel to kernel.
+    fn step_noting<T: Target>(
+        &self,
+        target: &T,
+        state: &mut State<T::Cache>,
+        work: &mut Workspace,
+        info: &mut Info,
+        rng: &mut Rng,
+    ) -> Result<(), Error> {
         match self {
-            Self::Drag(kernel) => kernel.step(target, state, work, rng),
-            Self::FastOnly(kernel) => kernel.step(target, state, work, rng),
-            Self::Joint(kernel) => kernel.step(target, state, work, rng),
-            Self::Single(kernel) => kernel.step(target, state, work, rng),
-            Self::Cycle(kernels) => {
-                let mut info = Info::default();
-                for kernel in kernels {
-                    let taken = kernel.step(target, state, work, rng)?;
-                    info += taken;
-                    info.part = info.part.max(taken.part);
-                }
-                Ok(info)
+            Self::Drag(kernel) => kernel.step(target, state, work, info, rng),
+            Self::FastOnly(kernel) => kernel.step(target, state, work, info, rng),
+            Self::Joint(kernel) => {
+                *info += kernel.step(target, state, work, rng)?;
+                Ok(())
             }
+            Self::Single(kernel) => {
+                *info += kernel.step(target, state, work, rng)?;
+                Ok(())
+            }
+            Self::Cycle(kernels) => kernels
+                .iter()
+                .try_for_each(|kernel| kernel.step_noting(target, state, work, info, rng)),
             Self::Mix(parts) => {
                 let k = rng.pick(parts.iter().map(|part| part.0));
-                let mut info = parts[k].1.step(target, state, work, rng)?;
-                info.part = k as u32 + 1;
-                Ok(info)
+                // Of several mixes in a cycle the highest part is noted; of mixes in a mix the outermost.
+                let before = info.part;
+                parts[k].1.step_noting(target, state, work, info, rng)?;
+                info.part = before.max(k as u32 + 1);
+                Ok(())
             }
         }
     }

@@ -6,11 +6,12 @@ use crate::fast::between::Between;
 use crate::fast::end::End;
 use crate::fast::ends::Ends;
 use crate::fast::ledger::{Ledger, Spent};
-use crate::fast::moves::FastMove;
+use crate::fast::moves::{FastMove, Mixture};
 use crate::fast::nested::refine::{Kept, Refined, keeps_blocks, refine};
 use crate::fast::path::{self, Noted, Path};
 use crate::fast::step::{Move, Tally, Work};
 use crate::frame::Frame;
+use crate::frame::view::{Few, Framed, Plain, View};
 use crate::kernel::info::Info;
 use crate::kernel::state::{Slow, State, Workspace, prepare_in};
 use crate::random::Rng;
@@ -34,9 +35,9 @@ impl<C> Proposed<C> {
         info: &mut Info,
         rng: &mut Rng,
     ) -> Result<Option<Self>, Error> {
-        info.outer_proposed = 1;
-        info.slow_evaluations = 1;
-        info.framed_proposed = u64::from(drag.frame.is_searched());
+        info.outer_proposed += 1;
+        info.slow_evaluations += 1;
+        info.framed_proposed += u64::from(drag.frame.is_searched());
         info.log_ratio = f64::NEG_INFINITY;
         let log_s = drag.proposal.propose(&state.slow.x, &mut work.x, rng);
         let Some(mut slow) = prepare_in(target, &work.x, &mut work.left)? else {
@@ -47,16 +48,15 @@ impl<C> Proposed<C> {
         Ok(Some(Self { slow, log_s }))
     }
 
-    /// Leaves the start of the paths, seen in the frame, in `work.z`, and returns the log densities
-    /// there: one fast evaluation, since that at x is known.
-    pub fn start<T: Target<Cache = C>>(
+    /// Leaves the start of the paths, seen in the frame, in `work.z`, and makes what nested moves need there.
+    pub fn see<T: Target<Cache = C>>(
         &mut self,
         drag: &Drag,
         target: &T,
         state: &mut State<C>,
         work: &mut Workspace,
         info: &mut Info,
-    ) -> Result<Ends, Error> {
+    ) -> Result<(), Error> {
         let frame = drag.frame.of(&state.slow);
         frame.to_z(&state.y, &mut work.z, &mut work.spare);
         let nested = drag.inner.as_ref().and_then(Move::nested_block);
@@ -64,8 +64,7 @@ impl<C> Proposed<C> {
             keep(drag, target, &mut state.slow, size, work, info)?;
             keep(drag, target, &mut self.slow, size, work, info)?;
         }
-        let passage = Passage::new(drag, target, &state.slow, &self.slow);
-        passage.start(state.log_density, work, info)
+        Ok(())
     }
 
     /// Makes x* and z the chain's state; what was there may be used again.
@@ -164,8 +163,8 @@ impl<'a, T: Target> Passage<'a, T> {
         self.to.frame.log_det_from(self.from.frame)
     }
 
-    /// The log densities at `work.z`, of which that at x is known.
-    fn start(&self, known: f64, work: &mut Workspace, info: &mut Info) -> Result<Ends, Error> {
+    /// The log densities at `work.z`: one fast evaluation, since that at x is known.
+    pub fn start(&self, known: f64, work: &mut Workspace, info: &mut Info) -> Result<Ends, Error> {
         let mut end = self.end(self.to);
         let to = end.log_density_at_start(&work.z, &mut work.buffers);
         end.check()?;
@@ -192,17 +191,42 @@ impl<'a, T: Target> Passage<'a, T> {
         work: &mut Workspace,
         rng: &mut Rng,
     ) -> Result<Path<T::Cache>, Error> {
+        let few = match work.z.len() {
+            1 => self.path_of_few::<1>(start, work, rng),
+            2 => self.path_of_few::<2>(start, work, rng),
+            _ => None,
+        };
+        if let Some(path) = few {
+            return path;
+        }
         let (from, to) = (self.end(self.from), self.end(self.to));
         let Workspace {
             z, moves, buffers, ..
         } = work;
         if self.is_framed() {
-            let between = Between::<T, true>::new(from, to, buffers);
+            let between = Between::new(from, to, self.framed(), buffers);
             drag(self.n, self.inner, between, start, z, moves, rng)
         } else {
-            let between = Between::<T, false>::new(from, to, buffers);
+            let between = Between::new(from, to, [Plain; 2], buffers);
             drag(self.n, self.inner, between, start, z, moves, rng)
         }
+    }
+
+    /// A path in frames of D variables, which lives in registers; `None` where there are no such frames, or the moves are not
+    /// compiled for it.
+    fn path_of_few<const D: usize>(
+        &self,
+        start: Ends,
+        work: &mut Workspace,
+        rng: &mut Rng,
+    ) -> Option<Result<Path<T::Cache>, Error>> {
+        let inner = self.inner?.common()?;
+        let views = [Few::<D>::of(self.from.frame)?, Few::of(self.to.frame)?];
+        let (from, to) = (self.end(self.from), self.end(self.to));
+        let mut between = Between::new(from, to, views, &mut work.buffers);
+        let z = &mut work.z;
+        let walked = path::in_array::<_, _, D>(self.n, &inner, &mut between, start, z, rng);
+        Some(finish(walked, between))
     }
 
     /// The same path to the same bits, with every point of it, seen in the frame, in `seen`: slower, for those who look on.
@@ -221,10 +245,10 @@ impl<'a, T: Target> Passage<'a, T> {
         seen.borrow_mut().extend_from_slice(z);
         // In a frame or not, as in `path`: what is unframed is computed without the identity's arithmetic.
         let path = if self.is_framed() {
-            let between = Between::<T, true>::new(from, to, buffers);
+            let between = Between::new(from, to, self.framed(), buffers);
             drag_noted(self.n, self.inner, between, start, z, moves, rng, seen)
         } else {
-            let between = Between::<T, false>::new(from, to, buffers);
+            let between = Between::new(from, to, [Plain; 2], buffers);
             drag_noted(self.n, self.inner, between, start, z, moves, rng, seen)
         }?;
         count(info, path.inner, path.spent);
@@ -238,6 +262,10 @@ impl<'a, T: Target> Passage<'a, T> {
             side.frame.to_y(z, &mut y);
             y
         })
+    }
+
+    fn framed(&self) -> [Framed<'a>; 2] {
+        [self.from, self.to].map(|side| Framed(side.frame))
     }
 
     fn is_framed(&self) -> bool {
@@ -261,10 +289,10 @@ fn count(info: &mut Info, inner: Tally, spent: Spent) {
 /// Moves z along a path of n intervals, choosing the form in which that is fastest.
 ///
 /// `start` is what the log densities are at the start.
-fn drag<T: Target, const FRAMED: bool>(
+fn drag<T: Target, V: View>(
     n: usize,
     inner: Option<&FastMove>,
-    mut between: Between<'_, T, FRAMED>,
+    mut between: Between<'_, T, V>,
     start: Ends,
     z: &mut Vec<f64>,
     work: &mut Work<Vec<f64>>,
@@ -273,18 +301,21 @@ fn drag<T: Target, const FRAMED: bool>(
     let way = &mut between;
     let walked = match inner {
         // With few fast variables the whole path lives in registers.
-        Some(FastMove::RandomWalk(walk)) if !FRAMED && z.len() == 1 => {
+        Some(FastMove::RandomWalk(walk)) if !V::FRAMED && z.len() == 1 => {
             path::in_array::<_, _, 1>(n, walk, way, start, z, rng)
         }
-        Some(FastMove::RandomWalk(walk)) if !FRAMED && z.len() == 2 => {
+        Some(FastMove::RandomWalk(walk)) if !V::FRAMED && z.len() == 2 => {
             path::in_array::<_, _, 2>(n, walk, way, start, z, rng)
         }
-        Some(FastMove::RandomWalk(walk)) if !FRAMED && z.len() == 3 => {
+        Some(FastMove::RandomWalk(walk)) if !V::FRAMED && z.len() == 3 => {
             path::in_array::<_, _, 3>(n, walk, way, start, z, rng)
         }
         // Known at compile time, the move is a fifth cheaper than chosen anew at every step.
         Some(FastMove::RandomWalk(walk)) if !z.is_empty() => {
             path::in_vector(n, walk, way, start, z, work, rng)
+        }
+        Some(FastMove::Mixture(parts)) if !z.is_empty() => {
+            path::in_vector(n, &Mixture::new(parts), way, start, z, work, rng)
         }
         Some(inner) if !z.is_empty() => path::in_vector(n, inner, way, start, z, work, rng),
         // Nothing to drag: the path is its start.
@@ -294,9 +325,9 @@ fn drag<T: Target, const FRAMED: bool>(
 }
 
 /// What a walk and what it spent make together.
-fn finish<T: Target, const FRAMED: bool>(
+fn finish<T: Target, V: View>(
     (mean_difference, inner, end): (f64, Tally, Ends),
-    between: Between<'_, T, FRAMED>,
+    between: Between<'_, T, V>,
 ) -> Result<Path<T::Cache>, Error> {
     let left = between.finish()?;
     Ok(Path {
@@ -313,10 +344,10 @@ fn finish<T: Target, const FRAMED: bool>(
     clippy::too_many_arguments,
     reason = "those of `drag`, and where to note"
 )]
-fn drag_noted<T: Target, const FRAMED: bool>(
+fn drag_noted<T: Target, V: View>(
     n: usize,
     inner: Option<&FastMove>,
-    mut between: Between<'_, T, FRAMED>,
+    mut between: Between<'_, T, V>,
     start: Ends,
     z: &mut Vec<f64>,
     work: &mut Work<Vec<f64>>,

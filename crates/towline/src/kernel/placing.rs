@@ -2,7 +2,7 @@
 
 use super::info::Info;
 use super::state::{Placed, Slow, Workspace};
-use crate::frame::{Frame, FrameRule};
+use crate::frame::{Curvature, Frame, FrameRule};
 use crate::target::Target;
 
 impl FrameRule {
@@ -26,7 +26,7 @@ impl FrameRule {
             },
             Self::Laplace(laplace) => {
                 let scratch = &mut work.buffers.scratch;
-                let used = work.left.frame(true);
+                let used = work.left.frame(laplace.curvature() == Curvature::Local);
                 let room = &mut work.room;
                 let found = laplace.find_in(target, &slow.x, &slow.cache, scratch, room, used);
                 info.fast_evaluations += found.evaluations;

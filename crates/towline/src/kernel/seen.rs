@@ -42,8 +42,9 @@ impl Drag {
         let Some(mut proposed) = Proposed::draw(self, target, state, work, &mut info, rng)? else {
             return Ok((info, None));
         };
-        let start = proposed.start(self, target, state, work, &mut info)?;
+        proposed.see(self, target, state, work, &mut info)?;
         let passage = Passage::new(self, target, &state.slow, &proposed.slow);
+        let start = passage.start(state.log_density, work, &mut info)?;
         let seen = RefCell::new(Vec::new());
         let path = passage.drag_seen(start, work, &mut info, rng, &seen)?;
         let points: Vec<Vec<f64>> = seen

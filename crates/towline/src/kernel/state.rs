@@ -6,7 +6,8 @@ use crate::fast::ledger::Buffers;
 use crate::fast::nested::refine::Kept;
 use crate::fast::step::Work;
 use crate::frame::Frame;
-use crate::frame::laplace::{Room, Searched};
+use crate::frame::climb::Room;
+use crate::frame::laplace::Searched;
 use crate::linalg::Root;
 use crate::target::Target;
 

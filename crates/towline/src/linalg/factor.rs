@@ -1,7 +1,7 @@
 //! Square roots of covariances: lower-triangular, or diagonal where that is all there is.
 
-use super::dot;
 use super::packed::{apply, cholesky, row, solve, solve_transposed};
+use super::{SmallRoot, dot};
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
 
@@ -163,6 +163,15 @@ impl Factor {
         match &self.0 {
             Form::Diagonal(sds) => sds[i],
             Form::Lower { rows, .. } => rows[row(i) + i],
+        }
+    }
+
+    /// A copy in an array, where it is of D variables.
+    #[inline]
+    pub(crate) fn small<const D: usize>(&self) -> Option<SmallRoot<D>> {
+        match &self.0 {
+            Form::Diagonal(sds) => SmallRoot::diagonal(sds),
+            Form::Lower { rows, .. } => SmallRoot::lower(rows),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The inverse transpose of a lower triangle, computed once: the root of a covariance whose precision is known.
 
-use super::dot;
-use super::packed::{cholesky, fit, row};
+use super::packed::{cholesky, row};
+use super::{SmallRoot, Storage, dot};
 
 /// L = R⁻ᵀ, upper triangular, where R Rᵀ is a precision matrix.
 ///
@@ -24,7 +24,7 @@ impl Inverse {
             return false;
         }
         self.dim = dim;
-        fit(&mut self.upper, row(dim));
+        self.upper.fit(row(dim));
         if dim == 1 {
             self.upper[0] = 1.0 / self.lower[0];
             self.log_det = -self.lower[0].ln();
@@ -52,6 +52,12 @@ impl Inverse {
     #[inline]
     fn start(&self, i: usize) -> usize {
         i * self.dim - i * i.saturating_sub(1) / 2
+    }
+
+    /// A copy in an array, where it is of D variables.
+    #[inline]
+    pub(crate) fn small<const D: usize>(&self) -> Option<SmallRoot<D>> {
+        SmallRoot::upper(&self.upper)
     }
 
     /// out = L z. One and two variables apart, as in [`apply`](super::packed::apply).

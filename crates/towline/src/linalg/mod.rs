@@ -2,15 +2,19 @@
 
 mod eigen;
 mod factor;
+mod few;
 mod inverse;
 pub(crate) mod packed;
 mod root;
 mod small;
+mod storage;
 
 pub(crate) use eigen::symmetric_eigen;
 pub use factor::Factor;
+pub(crate) use few::SmallRoot;
 pub use inverse::Inverse;
 pub use root::{Root, RootMap};
 pub(crate) use small::{
     HASH_START, SmallBuffer, dot, hashed, squared_distance, symmetrise, transpose,
 };
+pub(crate) use storage::Storage;

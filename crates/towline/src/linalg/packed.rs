@@ -1,6 +1,6 @@
 //! Lower triangles packed row by row, in memory that is used again.
 
-use super::dot;
+use super::{Storage, dot};
 
 /// Where row i of a packed lower triangle begins.
 #[inline]
@@ -8,37 +8,33 @@ pub(crate) fn row(i: usize) -> usize {
     i * (i + 1) / 2
 }
 
-/// Makes a list this long, with whatever is in it: cheaper than filling it with zeros where it has that length already.
-#[inline]
-pub(crate) fn fit(list: &mut Vec<f64>, len: usize) {
-    if list.len() != len {
-        list.clear();
-        list.resize(len, 0.0);
+/// The Cholesky factor of a symmetric matrix, packed into `rows`; where it is none, the pivot that says so. One and two
+/// variables apart, as most searches are along so few: inlined whatever the compiler thinks, so that it need not loop.
+#[inline(always)]
+pub(crate) fn cholesky(matrix: &[f64], dim: usize, rows: &mut impl Storage) -> Result<(), usize> {
+    rows.fit(row(dim));
+    match dim {
+        1 => {
+            let rest = matrix[0];
+            rows[0] = rest.sqrt();
+            if rest > 0.0 && rest.is_finite() {
+                Ok(())
+            } else {
+                Err(0)
+            }
+        }
+        2 => factorise(matrix, 2, rows.as_mut()),
+        _ => factorise_many(matrix, dim, rows.as_mut()),
     }
 }
 
-/// Copies, number by number: a call of the system's copy costs more than a few numbers do.
-#[inline]
-pub(crate) fn copy(to: &mut Vec<f64>, from: &[f64]) {
-    fit(to, from.len());
-    for (to, from) in to.iter_mut().zip(from) {
-        *to = *from;
-    }
+#[inline(never)]
+fn factorise_many(matrix: &[f64], dim: usize, rows: &mut [f64]) -> Result<(), usize> {
+    factorise(matrix, dim, rows)
 }
 
-/// The Cholesky factor of a symmetric matrix, packed into `rows`; where it is none, the pivot that says so.
-pub(crate) fn cholesky(matrix: &[f64], dim: usize, rows: &mut Vec<f64>) -> Result<(), usize> {
-    if dim == 1 {
-        // Most searches are along one variable, and this is then a square root.
-        fit(rows, 1);
-        let rest = matrix[0];
-        rows[0] = rest.sqrt();
-        return if rest > 0.0 && rest.is_finite() {
-            Ok(())
-        } else {
-            Err(0)
-        };
-    }
+#[inline(always)]
+fn factorise(matrix: &[f64], dim: usize, rows: &mut [f64]) -> Result<(), usize> {
     for i in 0..dim {
         for j in 0..i {
             let (a, b) = (matrix[i * dim + j], matrix[j * dim + i]);
@@ -47,7 +43,6 @@ pub(crate) fn cholesky(matrix: &[f64], dim: usize, rows: &mut Vec<f64>) -> Resul
             }
         }
     }
-    fit(rows, row(dim));
     let mut done = 0;
     if dim >= WIDE {
         let mut panel = vec![0.0; dim * PANEL];
@@ -149,28 +144,69 @@ pub(crate) fn apply(rows: &[f64], v: &[f64], out: &mut [f64]) {
     }
 }
 
+/// Two rows at a time, each added up in its own order: half the work of finding one's way, and neither waits for the other.
 #[inline(never)]
 fn apply_many(rows: &[f64], v: &[f64], out: &mut [f64]) {
-    let mut rest = rows;
-    for (i, value) in out.iter_mut().enumerate() {
-        let (row, below) = rest.split_at(i + 1);
-        *value = dot(row, v);
-        rest = below;
+    let (mut rest, mut first) = (rows, 0);
+    let mut pairs = out.chunks_exact_mut(2);
+    for pair in &mut pairs {
+        // Rows of `first` + 1 and + 2 numbers.
+        let (a, below) = rest.split_at(first + 1);
+        let (b, below) = below.split_at(first + 2);
+        let (mut sum_a, mut sum_b) = (-0.0, -0.0);
+        for ((a, b), v) in a[..first].iter().zip(&b[..first]).zip(&v[..first]) {
+            sum_a += a * v;
+            sum_b += b * v;
+        }
+        pair[0] = sum_a + a[first] * v[first];
+        pair[1] = (sum_b + b[first] * v[first]) + b[first + 1] * v[first + 1];
+        (rest, first) = (below, first + 2);
+    }
+    if let [last] = pairs.into_remainder() {
+        *last = dot(rest, v);
     }
 }
 
-/// v ← L⁻¹ v.
-#[inline]
+/// v ← L⁻¹ v. One and two variables apart, as in [`apply`].
+#[inline(always)]
 pub(crate) fn solve(rows: &[f64], v: &mut [f64]) {
+    match v {
+        [_] => forwards(rows, v),
+        [_, _] => forwards(rows, v),
+        _ => forwards_many(rows, v),
+    }
+}
+
+#[inline(never)]
+fn forwards_many(rows: &[f64], v: &mut [f64]) {
+    forwards(rows, v);
+}
+
+#[inline(always)]
+fn forwards(rows: &[f64], v: &mut [f64]) {
     for i in 0..v.len() {
         let known = dot(&rows[row(i)..row(i) + i], v);
         v[i] = (v[i] - known) / rows[row(i) + i];
     }
 }
 
-/// v ← L⁻ᵀ v.
-#[inline]
+/// v ← L⁻ᵀ v. One and two variables apart, as in [`apply`].
+#[inline(always)]
 pub(crate) fn solve_transposed(rows: &[f64], v: &mut [f64]) {
+    match v {
+        [_] => backwards(rows, v),
+        [_, _] => backwards(rows, v),
+        _ => backwards_many(rows, v),
+    }
+}
+
+#[inline(never)]
+fn backwards_many(rows: &[f64], v: &mut [f64]) {
+    backwards(rows, v);
+}
+
+#[inline(always)]
+fn backwards(rows: &[f64], v: &mut [f64]) {
     for i in (0..v.len()).rev() {
         v[i] /= rows[row(i) + i];
         let solved = v[i];
@@ -214,6 +250,25 @@ mod tests {
                 let mut matrix = matrix.clone();
                 matrix[bad * dim + bad] = -1.0;
                 assert_eq!(cholesky(&matrix, dim, &mut rows), Err(bad));
+            }
+        }
+    }
+
+    #[test]
+    fn rows_taken_together_give_the_bits_of_rows_taken_one_by_one() {
+        let mut rng = crate::Rng::stream(2, 0);
+        for dim in 3..20 {
+            let rows: Vec<f64> = (0..row(dim)).map(|_| rng.normal()).collect();
+            let mut v: Vec<f64> = (0..dim).map(|_| rng.normal()).collect();
+            v[dim / 2] = -0.0;
+            if dim % 2 == 0 {
+                v.fill(-0.0);
+            }
+            let mut out = vec![0.0; dim];
+            apply(&rows, &v, &mut out);
+            for i in 0..dim {
+                let expected = dot(&rows[row(i)..=row(i) + i], &v);
+                assert_eq!(out[i].to_bits(), expected.to_bits(), "row {i} of {dim}");
             }
         }
     }

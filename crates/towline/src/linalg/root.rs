@@ -1,6 +1,6 @@
 //! The square matrix of an affine frame, in whichever form it is had.
 
-use super::{Factor, Inverse};
+use super::{Factor, Inverse, SmallRoot};
 use std::sync::Arc;
 
 /// L(x), the square matrix of an affine frame.
@@ -48,6 +48,16 @@ impl Root {
             Self::Lower(factor) => factor.apply(z, out),
             Self::Inverted(inverse) => inverse.apply(z, out),
             Self::Own(map) => map.apply(z, out),
+        }
+    }
+
+    /// A copy in an array, where it is of D variables and no target's own.
+    #[inline]
+    pub(crate) fn small<const D: usize>(&self) -> Option<SmallRoot<D>> {
+        match self {
+            Self::Lower(factor) => factor.small(),
+            Self::Inverted(inverse) => inverse.small(),
+            Self::Own(_) => None,
         }
     }
 

@@ -106,11 +106,21 @@ impl Rng {
 
     /// The position of one of the weights, with probability in proportion to it.
     pub fn pick(&mut self, weights: impl Iterator<Item = f64> + Clone) -> usize {
+        let total: f64 = weights.clone().sum();
+        self.pick_of(total, weights)
+    }
+
+    /// The same where the sum of the weights is known.
+    #[inline]
+    pub(crate) fn pick_of(
+        &mut self,
+        total: f64,
+        weights: impl Iterator<Item = f64> + Clone,
+    ) -> usize {
         #[cfg(test)]
         if let Some(script) = &mut self.script {
             return script.choose(&weights.collect::<Vec<_>>());
         }
-        let total: f64 = weights.clone().sum();
         let mut left = self.uniform() * total;
         let mut last = 0;
         for (k, weight) in weights.enumerate() {

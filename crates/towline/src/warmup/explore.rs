@@ -24,7 +24,9 @@ impl Explored {
     /// Whether the shape was learned, though perhaps not so well that fresh visits are predicted.
     pub fn learned(&self) -> bool {
         let [missed, expected] = LARGE_ERRORS;
-        self.settled || self.error.missed <= missed && self.expected <= expected
+        // Along one variable visits leave no gaps, and what is expected of a deep valley between two modes matters to nobody.
+        let sure = self.start.len() == 1 || self.expected <= expected;
+        self.settled || self.error.missed <= missed && sure
     }
 }
 

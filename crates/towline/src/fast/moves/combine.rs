@@ -7,7 +7,28 @@ use crate::fast::step::{Move, Point, Storage, Tally, Work};
 use crate::random::Rng;
 
 /// One of several moves, drawn afresh each time.
-pub(super) struct Mixture<'a>(pub &'a [(f64, FastMove)]);
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mixture<'a> {
+    parts: &'a [(f64, FastMove)],
+    /// Of the weights, added up once for many moves.
+    total: f64,
+}
+
+impl<'a> Mixture<'a> {
+    /// One of these, with these weights.
+    #[inline]
+    pub fn new(parts: &'a [(f64, FastMove)]) -> Self {
+        let total = parts.iter().map(|part| part.0).sum();
+        Self { parts, total }
+    }
+
+    /// One of them.
+    #[inline]
+    pub(super) fn draw(&self, rng: &mut Rng) -> &'a FastMove {
+        let k = rng.pick_of(self.total, self.parts.iter().map(|part| part.0));
+        &self.parts[k].1
+    }
+}
 
 impl Move for Mixture<'_> {
     #[inline]
@@ -18,13 +39,12 @@ impl Move for Mixture<'_> {
         work: &mut Work<C>,
         rng: &mut Rng,
     ) -> Tally {
-        let k = rng.pick(self.0.iter().map(|part| part.0));
-        self.0[k].1.step(density, point, work, rng)
+        self.draw(rng).step(density, point, work, rng)
     }
 
     fn validate(&self, dim: usize) -> Result<(), Error> {
-        check_positive("the number of moves in a mixture", self.0.len() as f64)?;
-        for (weight, part) in self.0 {
+        check_positive("the number of moves in a mixture", self.parts.len() as f64)?;
+        for (weight, part) in self.parts {
             check_positive("the weight of a move in a mixture", *weight)?;
             part.validate(dim)?;
         }
@@ -32,15 +52,17 @@ impl Move for Mixture<'_> {
     }
 
     fn needs_gradient(&self) -> Option<&'static str> {
-        self.0.iter().find_map(|(_, part)| part.needs_gradient())
+        self.parts
+            .iter()
+            .find_map(|(_, part)| part.needs_gradient())
     }
 
     fn nested_block(&self) -> Option<usize> {
-        self.0.iter().find_map(|(_, part)| part.nested_block())
+        self.parts.iter().find_map(|(_, part)| part.nested_block())
     }
 
     fn depth(&self) -> usize {
-        self.0
+        self.parts
             .iter()
             .map(|(_, part)| part.depth())
             .max()
@@ -48,7 +70,7 @@ impl Move for Mixture<'_> {
     }
 
     fn check_blocks(&self, blocks: &[usize]) -> Result<(), Error> {
-        let mut parts = self.0.iter();
+        let mut parts = self.parts.iter();
         parts.try_for_each(|(_, part)| part.check_blocks(blocks))
     }
 }

@@ -5,6 +5,7 @@
 //! written down here, which is what keeps a drag exact.
 
 mod combine;
+mod common;
 mod coordinate;
 mod elliptical;
 mod hmc;
@@ -14,6 +15,7 @@ mod slice;
 mod tempered;
 mod walk;
 
+pub(crate) use combine::Mixture;
 pub use coordinate::Coordinate;
 pub use elliptical::EllipticalSlice;
 pub use hmc::Hmc;
@@ -65,7 +67,7 @@ macro_rules! dispatch {
             FastMove::Nested($it) => $call,
             FastMove::Tempered($it) => $call,
             FastMove::Mixture(parts) => {
-                let $it = &combine::Mixture(parts);
+                let $it = &Mixture::new(parts);
                 $call
             }
         }
@@ -83,7 +85,7 @@ impl Move for FastMove {
         match self {
             // Picks a part and jumps there; the others have functions of their own, so that choosing among them costs no more
             // than the jump.
-            Self::Mixture(parts) => combine::Mixture(parts).step(density, point, work, rng),
+            Self::Mixture(parts) => Mixture::new(parts).step(density, point, work, rng),
             other => dispatch!(other, it => apart(it, density, point, work, rng)),
         }
     }

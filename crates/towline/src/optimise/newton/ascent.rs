@@ -1,42 +1,42 @@
 //! Where Newton's method goes from here: to the top of the parabola, or of its mirror image where the surface bends up.
 
 use super::here::Here;
-use crate::linalg::packed::{cholesky, copy, solve, solve_transposed};
-use crate::linalg::{dot, symmetric_eigen};
+use crate::linalg::packed::{cholesky, solve, solve_transposed};
+use crate::linalg::{Storage, dot, symmetric_eigen};
 
 /// With every axis brought to the curvature 1, a direction across them curved less than this is flat.
 const FLAT: f64 = 1e-6;
 
 /// Where to go from here.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Ascent {
+pub(super) struct Ascent<V, M> {
     /// The step to the top of the parabola, or of its mirror image along directions that bend up.
-    pub step: Vec<f64>,
+    pub step: V,
     /// gradient · step: twice the gain that a parabola promises.
     pub decrement: f64,
     /// Whether no direction bends up.
     pub concave: bool,
     /// The curvature, with flat directions given the scale 1.
-    pub curvature: Vec<f64>,
+    pub curvature: M,
     /// The direction that bends up most, with how much.
     pub upward: Option<(Vec<f64>, f64)>,
     /// The Cholesky factor of the curvature, where it has one.
-    rows: Vec<f64>,
+    rows: M,
 }
 
-impl Ascent {
+impl<V: Storage, M: Storage> Ascent<V, M> {
     /// Looks where to go.
-    pub fn look(&mut self, here: &Here) {
-        let dim = here.at.len();
-        let curved = cholesky(&here.curvature, dim, &mut self.rows).is_ok();
+    pub fn look(&mut self, here: &Here<V, M>) {
+        let dim = here.dim();
+        let curved = cholesky(here.curvature.as_ref(), dim, &mut self.rows).is_ok();
         if curved && !here.flat.contains(&true) {
-            copy(&mut self.step, &here.gradient);
-            solve(&self.rows, &mut self.step);
-            solve_transposed(&self.rows, &mut self.step);
-            self.decrement = dot(&here.gradient, &self.step);
+            self.step.copy(here.gradient.as_ref());
+            solve(self.rows.as_ref(), self.step.as_mut());
+            solve_transposed(self.rows.as_ref(), self.step.as_mut());
+            self.decrement = dot(here.gradient.as_ref(), self.step.as_ref());
             if self.decrement.is_finite() {
                 self.concave = true;
-                copy(&mut self.curvature, &here.curvature);
+                self.curvature.copy(here.curvature.as_ref());
                 self.upward = None;
                 return;
             }
@@ -45,8 +45,9 @@ impl Ascent {
     }
 
     /// Along every eigenvector by the size of its curvature, whichever way it bends.
-    fn by_eigenvectors(&mut self, here: &Here) {
-        let dim = here.at.len();
+    #[cold]
+    fn by_eigenvectors(&mut self, here: &Here<V, M>) {
+        let dim = here.dim();
         // Curvatures may differ by many orders of magnitude: bring the diagonal to 1 first.
         let scale: Vec<f64> = (0..dim)
             .map(|k| match here.flat[k] {
@@ -62,7 +63,7 @@ impl Ascent {
         if let Some(eigen) = symmetric_eigen(&matrix, dim) {
             for (bent, vector) in eigen {
                 let v: Vec<f64> = (0..dim).map(|i| vector[i] / scale[i]).collect();
-                let slope = dot(&here.gradient, &v);
+                let slope = dot(here.gradient.as_ref(), &v);
                 let flat = bent.abs() < FLAT;
                 let size = if flat { 1.0 } else { bent.abs() };
                 if !flat && bent < 0.0 {
@@ -84,7 +85,7 @@ impl Ascent {
             }
         } else {
             concave = false;
-            step.copy_from_slice(&here.gradient);
+            step.copy_from_slice(here.gradient.as_ref());
         }
         // A direction whose own curvature is flat keeps the learned scale, not the floor's.
         for k in 0..dim {
@@ -97,8 +98,9 @@ impl Ascent {
                 step[k] = here.gradient[k];
             }
         }
-        self.decrement = dot(&here.gradient, &step);
-        (self.step, self.curvature) = (step, curvature);
+        self.decrement = dot(here.gradient.as_ref(), &step);
+        self.step.copy(&step);
+        self.curvature.copy(&curvature);
         (self.concave, self.upward) = (concave, upward);
     }
 }

@@ -1,8 +1,8 @@
 //! Where Newton's method stands, what it sees there by differences, and its steps.
 
 use super::ascent::Ascent;
-use crate::linalg::dot;
-use crate::linalg::packed::{cholesky, copy, fit};
+use crate::linalg::packed::cholesky;
+use crate::linalg::{Storage, dot};
 use crate::optimise::surface::{Surface, clean};
 
 /// From a top looked at twice: steps of so many widths up the slope that is left.
@@ -20,20 +20,20 @@ const FLAT_EXACT: f64 = 1e-12;
 
 /// Where differences are taken, and the heights a step up and a step down each axis.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Around {
-    probe: Vec<f64>,
-    beside: [Vec<f64>; 2],
+pub(super) struct Around<V> {
+    probe: V,
+    beside: [V; 2],
 }
 
-/// Where the climb stands, and what it sees there.
+/// Where the climb stands, and what it sees there: vectors of type V, square matrices of type M.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Here {
-    pub at: Vec<f64>,
+pub(super) struct Here<V, M> {
+    pub at: V,
     pub height: f64,
-    pub steps: Vec<f64>,
-    pub first_steps: Vec<f64>,
-    pub gradient: Vec<f64>,
-    pub curvature: Vec<f64>,
+    pub steps: V,
+    pub first_steps: V,
+    pub gradient: V,
+    pub curvature: M,
     /// Axes that bend too little to be seen over the steps taken: the learned scale stands there. By what was seen, not by a
     /// bound on the width itself: in the tail of a scale's posterior the conditional may be thousands of times wider than it
     /// was learned, and a frame that keeps the learned scale there closes that tail.
@@ -41,13 +41,19 @@ pub(super) struct Here {
     /// Axes along which nothing could be seen beside a height too large.
     pub unseen: Vec<usize>,
     /// A point to be tried, and the best of those tried.
-    trial: Vec<f64>,
-    best: Vec<f64>,
+    trial: V,
+    best: V,
     /// A Cholesky factor.
-    rows: Vec<f64>,
+    rows: M,
 }
 
-impl Here {
+impl<V: Storage, M: Storage> Here<V, M> {
+    /// The number of variables.
+    #[inline(always)]
+    pub fn dim(&self) -> usize {
+        self.at.as_ref().len()
+    }
+
     /// Begins a search here, with these difference steps.
     pub fn begin(&mut self, start: &[f64], steps: &[f64]) {
         let dim = start.len();
@@ -56,10 +62,10 @@ impl Here {
             (&mut self.steps, steps),
             (&mut self.first_steps, steps),
         ] {
-            copy(list, numbers);
+            list.copy(numbers);
         }
-        fit(&mut self.gradient, dim);
-        fit(&mut self.curvature, dim * dim);
+        self.gradient.fit(dim);
+        self.curvature.fit(dim * dim);
         self.flat.resize(dim, false);
         self.unseen.clear();
     }
@@ -69,14 +75,14 @@ impl Here {
     pub fn differences(
         &mut self,
         surface: &mut impl Surface,
-        around: &mut Around,
+        around: &mut Around<V>,
         mixed: bool,
     ) -> Option<()> {
-        let dim = self.at.len();
+        let dim = self.dim();
         let Around { probe, beside } = around;
         self.unseen.clear();
-        copy(probe, &self.at);
-        beside.iter_mut().for_each(|list| fit(list, dim));
+        probe.copy(self.at.as_ref());
+        beside.iter_mut().for_each(|list| list.fit(dim));
         let axes = (0..2 * dim).map(|i| (i / 2, i / 2, if i % 2 == 0 { 1.0 } else { -1.0 }));
         let ahead = self.all_at_once(surface, axes);
         for k in 0..dim {
@@ -92,7 +98,7 @@ impl Here {
         }
         let [above, below] = &*beside;
         self.mixed(surface, probe, above, 1.0, mixed);
-        if mixed && cholesky(&self.curvature, dim, &mut self.rows).is_err() {
+        if mixed && cholesky(self.curvature.as_ref(), dim, &mut self.rows).is_err() {
             self.mixed(surface, probe, below, -1.0, mixed);
         }
         Some(())
@@ -102,12 +108,12 @@ impl Here {
     fn mixed(
         &mut self,
         surface: &mut impl Surface,
-        probe: &mut [f64],
-        beside: &[f64],
+        probe: &mut V,
+        beside: &V,
         side: f64,
         mixed: bool,
     ) {
-        let dim = self.at.len();
+        let dim = self.dim();
         let pairs = (0..dim).flat_map(|j| (0..j).map(move |k| (j, k)));
         let ahead = if mixed {
             self.all_at_once(surface, pairs.clone().map(|(j, k)| (j, k, side)))
@@ -141,11 +147,11 @@ impl Here {
         let mut us = Vec::new();
         for (j, k, side) in corners {
             let begin = us.len();
-            us.extend_from_slice(&self.at);
+            us.extend_from_slice(self.at.as_ref());
             us[begin + j] = self.at[j] + side * self.steps[j];
             us[begin + k] = self.at[k] + side * self.steps[k];
         }
-        let mut heights = vec![0.0; us.len() / self.at.len()];
+        let mut heights = vec![0.0; us.len() / self.dim()];
         surface.heights(&us, &mut heights);
         heights
             .iter_mut()
@@ -157,8 +163,8 @@ impl Here {
     fn bend(
         &self,
         surface: &mut impl Surface,
-        probe: &mut [f64],
-        beside: &[f64],
+        probe: &mut V,
+        beside: &V,
         (j, k): (usize, usize),
         side: f64,
         known: Option<f64>,
@@ -166,7 +172,7 @@ impl Here {
         let (hj, hk) = (side * self.steps[j], side * self.steps[k]);
         probe[j] = self.at[j] + hj;
         probe[k] = self.at[k] + hk;
-        let corner = known.unwrap_or_else(|| clean(surface.height(probe)));
+        let corner = known.unwrap_or_else(|| clean(surface.height(probe.as_ref())));
         probe[j] = self.at[j];
         probe[k] = self.at[k];
         // Where the corner has no mass, or nothing can be seen beside so large a height, take the axes
@@ -181,7 +187,7 @@ impl Here {
     fn look_along(
         &mut self,
         surface: &mut impl Surface,
-        probe: &mut [f64],
+        probe: &mut V,
         k: usize,
         mut known: Option<(f64, f64)>,
     ) -> Option<(f64, f64)> {
@@ -190,9 +196,9 @@ impl Here {
             let h = self.steps[k];
             let (up, down) = known.take().unwrap_or_else(|| {
                 probe[k] = self.at[k] + h;
-                let up = clean(surface.height(probe));
+                let up = clean(surface.height(probe.as_ref()));
                 probe[k] = self.at[k] - h;
-                let down = clean(surface.height(probe));
+                let down = clean(surface.height(probe.as_ref()));
                 probe[k] = self.at[k];
                 (up, down)
             });
@@ -220,15 +226,13 @@ impl Here {
     }
 
     pub fn finite(&self) -> bool {
-        self.gradient
-            .iter()
-            .chain(&self.curvature)
-            .all(|v| v.is_finite())
+        let finite = |list: &[f64]| list.iter().all(|v| v.is_finite());
+        finite(self.gradient.as_ref()) && finite(self.curvature.as_ref())
     }
 
     /// Takes a curvature that the surface gave as it is.
     pub fn trust_curvature(&mut self) {
-        let dim = self.at.len();
+        let dim = self.dim();
         for k in 0..dim {
             self.flat[k] = self.curvature[k * dim + k].abs() < FLAT_EXACT;
         }
@@ -236,7 +240,7 @@ impl Here {
 
     /// Sets the next difference steps by the curvature found; returns whether the last were fitting.
     pub fn refit_steps(&mut self, share: f64) -> bool {
-        let dim = self.at.len();
+        let dim = self.dim();
         let mut fitting = true;
         for k in 0..dim {
             let curved = self.curvature[k * dim + k];
@@ -258,7 +262,7 @@ impl Here {
     /// short steps show of the side of a peak much wider than was learned.
     pub fn look_further(&mut self) -> bool {
         let mut further = false;
-        for k in 0..self.at.len() {
+        for k in 0..self.dim() {
             if self.flat[k] && self.steps[k] < LONGEST * self.first_steps[k] {
                 self.steps[k] *= LONGER;
                 further = true;
@@ -267,25 +271,31 @@ impl Here {
         further
     }
 
+    /// Makes all steps longer or shorter.
+    pub fn scale_steps(&mut self, by: f64) {
+        self.steps.as_mut().iter_mut().for_each(|h| *h *= by);
+    }
+
     /// After a climb that could not gain: perhaps the differences were too coarse.
     pub fn shorten_steps(&mut self) -> bool {
-        self.steps.iter_mut().for_each(|h| *h *= 0.1);
-        self.steps.iter().all(|h| *h > 1e-9)
+        self.scale_steps(0.1);
+        self.steps.as_ref().iter().all(|h| *h > 1e-9)
     }
 
     /// Moves up along the ascent and returns the gain; `None` where no step gains.
-    pub fn advance(&mut self, surface: &mut impl Surface, ascent: &Ascent) -> Option<f64> {
+    pub fn advance(&mut self, surface: &mut impl Surface, ascent: &Ascent<V, M>) -> Option<f64> {
         // here + t · step, into a list that is there.
-        let go = |t: f64, here: &[f64], to: &mut Vec<f64>| {
-            fit(to, here.len());
-            for ((to, u), p) in to.iter_mut().zip(here).zip(&ascent.step) {
+        let go = |t: f64, here: &V, to: &mut V| {
+            let (here, step) = (here.as_ref(), ascent.step.as_ref());
+            to.fit(here.len());
+            for ((to, u), p) in to.as_mut().iter_mut().zip(here).zip(step) {
                 *to = u + t * p;
             }
         };
         let (mut t, mut wall) = (1.0, false);
         for _ in 0..60 {
             go(t, &self.at, &mut self.best);
-            let height = clean(surface.height(&self.best));
+            let height = clean(surface.height(self.best.as_ref()));
             let gain = height - self.height;
             if gain > 1e-4 * t * ascent.decrement {
                 let mut best_height = height;
@@ -296,7 +306,7 @@ impl Here {
                     for _ in 0..100 {
                         t *= 2.0;
                         go(t, &self.at, &mut self.trial);
-                        let height = clean(surface.height(&self.trial));
+                        let height = clean(surface.height(self.trial.as_ref()));
                         if height <= best_height {
                             break;
                         }
@@ -324,7 +334,7 @@ impl Here {
     /// From what looks like a top, goes up the slope that is left as far as it gains; returns whether it did. At a top,
     /// a step of a width or more loses.
     pub fn look_uphill(&mut self, surface: &mut impl Surface) -> bool {
-        let steep = dot(&self.gradient, &self.gradient).sqrt();
+        let steep = dot(self.gradient.as_ref(), self.gradient.as_ref()).sqrt();
         if !(steep > 0.0 && steep.is_finite()) {
             return false;
         }
@@ -332,8 +342,9 @@ impl Here {
         for far in UPHILL {
             let trial: Vec<f64> = self
                 .at
+                .as_ref()
                 .iter()
-                .zip(&self.gradient)
+                .zip(self.gradient.as_ref())
                 .map(|(u, g)| u + far * g / steep)
                 .collect();
             let height = clean(surface.height(&trial));
@@ -346,12 +357,13 @@ impl Here {
         let Some((at, height)) = best else {
             return false;
         };
-        (self.at, self.height) = (at, height);
+        self.at.copy(&at);
+        self.height = height;
         true
     }
 
     /// Steps off a saddle, to whichever side is higher.
-    pub fn leave(&mut self, surface: &mut impl Surface, ascent: &Ascent) -> Option<()> {
+    pub fn leave(&mut self, surface: &mut impl Surface, ascent: &Ascent<V, M>) -> Option<()> {
         let (direction, bend) = ascent.upward.as_ref()?;
         let mut best: Option<(Vec<f64>, f64)> = None;
         for size in [1.0, 4.0, 0.1] {
@@ -359,6 +371,7 @@ impl Here {
                 let t = sign * size / bend.sqrt();
                 let trial: Vec<f64> = self
                     .at
+                    .as_ref()
                     .iter()
                     .zip(direction)
                     .map(|(u, v)| u + t * v)
@@ -372,13 +385,15 @@ impl Here {
                 break;
             }
         }
-        (self.at, self.height) = best?;
+        let (at, height) = best?;
+        self.at.copy(&at);
+        self.height = height;
         Some(())
     }
 
     /// The last, small step, taken on trust; returns the height there.
-    pub fn top(&mut self, ascent: &Ascent) -> f64 {
-        for (u, p) in self.at.iter_mut().zip(&ascent.step) {
+    pub fn top(&mut self, ascent: &Ascent<V, M>) -> f64 {
+        for (u, p) in self.at.as_mut().iter_mut().zip(ascent.step.as_ref()) {
             *u += p;
         }
         self.height + 0.5 * ascent.decrement

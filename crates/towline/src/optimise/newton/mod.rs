@@ -14,6 +14,7 @@ mod tests;
 
 use super::coordinate::feel;
 use super::surface::{STRAYED, Surface, clean};
+use crate::linalg::Storage;
 use ascent::Ascent;
 use here::{Around, Here, MOST_LONGER};
 
@@ -42,12 +43,13 @@ pub(crate) const STEP: f64 = 0.3;
 /// Steps are made finer by this factor where a top shows no peak's curvature, down to this share of the first.
 const FINER: f64 = 0.4;
 const FINEST: f64 = 0.05;
-/// The memory of a search, used again by the next one, so that searches need not allocate.
+/// The memory of a search, used again by the next one, so that searches need not allocate: vectors of type V, square matrices
+/// of type M. In arrays, as for one and two variables, all loops are unrolled.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Newton {
-    here: Here,
-    around: Around,
-    ascent: Ascent,
+pub(crate) struct Newton<V = Vec<f64>, M = Vec<f64>> {
+    here: Here<V, M>,
+    around: Around<V>,
+    ascent: Ascent<V, M>,
 }
 
 /// Climbs from `start` with first difference steps `steps`; `None` where no top is found. Difference steps are of this
@@ -58,7 +60,7 @@ pub(crate) fn climb_with(
     steps: &[f64],
     width: f64,
 ) -> Option<Peak> {
-    let mut newton = Newton::default();
+    let mut newton = <Newton>::default();
     newton.climb(surface, start, steps, width)?;
     Some(Peak {
         at: newton.here.at,
@@ -66,7 +68,7 @@ pub(crate) fn climb_with(
     })
 }
 
-impl Newton {
+impl<V: Storage, M: Storage> Newton<V, M> {
     /// Climbs, and returns the height of the top; see [`climb_with`].
     pub fn climb(
         &mut self,
@@ -91,12 +93,12 @@ impl Newton {
 
     /// The top that was found.
     pub fn at(&self) -> &[f64] {
-        &self.here.at
+        self.here.at.as_ref()
     }
 
     /// Minus the second derivatives there, row by row; positive definite.
     pub fn curvature(&self) -> &[f64] {
-        &self.ascent.curvature
+        self.ascent.curvature.as_ref()
     }
 
     /// Newton's method.
@@ -124,14 +126,15 @@ impl Newton {
         let mut share = width;
         for round in 0..MOST_ROUNDS {
             // With a gradient but no curvature, differences of heights are still what is simplest.
-            let exact = surface.curvature(&here.at, &mut here.curvature)
-                && surface.gradient(&here.at, &mut here.gradient);
+            let exact = surface.curvature(here.at.as_ref(), here.curvature.as_mut())
+                && surface.gradient(here.at.as_ref(), here.gradient.as_mut());
             if !exact {
                 // Far down, the axes' own curvatures do: mixed differences are for the neighbourhood of the top.
                 here.differences(surface, around, gained < FAR_DOWN || round % 4 == 3)?;
             }
             let strayed = here
                 .at
+                .as_ref()
                 .iter()
                 .zip(start)
                 .any(|(u, s)| (u - s).abs() > STRAYED);
@@ -181,7 +184,7 @@ impl Newton {
                         return None;
                     }
                     share *= FINER;
-                    here.steps.iter_mut().for_each(|h| *h *= FINER);
+                    here.scale_steps(FINER);
                 }
                 continue;
             }
