@@ -5,11 +5,12 @@
 //! no slow evaluation, and the acceptance of the drag corrects what the function gets wrong.
 //!
 //! Read in this order: `limits` (all constants), `visits` (points made ready), `polynomial`, `radial`, `process`, `mixture`
-//! (what may be fitted), `shape` (its tails and guards), `faces` (its walls), `wander` and `jump` (the chain), `choose`, `bend` and `warp`
+//! (what may be fitted), `shape` (its tails and guards), `faces` (its walls), `wander` and `jump` (the chain), `choose`, `bend`, `warp` and `curved`
 //! (coordinates in which it is all done, fitted by `levenberg`).
 
 mod bend;
 mod choose;
+mod curved;
 mod faces;
 mod free;
 mod jump;
@@ -32,11 +33,10 @@ pub use visits::Visit;
 use crate::error::Error;
 use crate::linalg::{Factor, SmallBuffer};
 use crate::random::Rng;
-use bend::{Bend, Seen};
+use bend::Bend;
 use jump::Jumps;
 use limits::{
-    BENT_ABOVE, BENT_SHARE, HEATED_BURN, HEATED_LOOK, HEATED_STRIDE, JUMP_MOST_SLOW, WHITE,
-    WHITENINGS,
+    BENT_ABOVE, HEATED_BURN, HEATED_LOOK, HEATED_STRIDE, JUMP_MOST_SLOW, WHITE, WHITENINGS,
 };
 use serde::{Deserialize, Serialize};
 use shape::Shape;
@@ -190,95 +190,6 @@ impl Surrogate {
             (fitted, draws) = again;
         }
         Some((fitted, draws))
-    }
-
-    /// The points that coordinates are fitted to.
-    fn seen(&self, visits: &[Visit], extent: Extent) -> Option<Vec<Seen>> {
-        let samples = Samples::new(visits, &self.centre, &self.factor, extent)?;
-        let seen = samples
-            .list
-            .iter()
-            .map(|sample| Seen {
-                x: self.unwhiten(&sample.w),
-                below: 0.5 * sample.distance * sample.distance - sample.wanted,
-                weight: sample.weight,
-                inner: sample.inner,
-            })
-            .collect();
-        Some(seen)
-    }
-
-    /// The same in warped coordinates, and bent ones of those where that is better, where its error is well below this; for one that is
-    /// neither.
-    fn warped(&self, visits: &[Visit], extent: Extent, error: f64) -> Option<Self> {
-        let p = self.dim();
-        let warp = Warp::fit(&self.seen(visits, extent)?, extent.heat)?;
-        let there: Vec<Visit> = visits
-            .iter()
-            .filter(|visit| visit.x.len() == p)
-            .map(|visit| warp.visit(visit))
-            .collect();
-        let unit = Factor::diagonal(&vec![1.0; p], "warped coordinates").ok()?;
-        let whole = Extent {
-            mixed: false,
-            ..extent
-        };
-        let mut fitted = Self::fit_straight(&there, &vec![0.0; p], &unit, whole)?;
-        if fitted.0.quality.error() > BENT_ABOVE
-            && let Some(bent) = fitted.0.bent(&there, extent)
-        {
-            fitted = bent;
-        }
-        let (mut warped, draws) = fitted;
-        if warped.quality.error() > BENT_SHARE * error {
-            return None;
-        }
-        warped.warp = Some(warp);
-        warped.bulk = Some(warped.bulk_of(&draws)?);
-        Some(warped)
-    }
-
-    /// The same in bent coordinates, where that is better, and its own draws.
-    fn bent(&self, visits: &[Visit], extent: Extent) -> Option<(Self, Vec<Vec<f64>>)> {
-        let p = self.dim();
-        let bend = Bend::fit(&self.seen(visits, extent)?, extent.heat)?;
-        let there: Vec<Visit> = visits
-            .iter()
-            .filter(|visit| visit.x.len() == p)
-            .map(|visit| bend.visit(visit))
-            .collect();
-        let unit = Factor::diagonal(&vec![1.0; p], "bent coordinates").ok()?;
-        let whole = Extent {
-            mixed: false,
-            ..extent
-        };
-        let (mut bent, draws) = Self::fit_straight(&there, &vec![0.0; p], &unit, whole)?;
-        if bent.quality.error() > BENT_SHARE * self.quality.error() {
-            return None;
-        }
-        bent.bend = Some(bend);
-        bent.bulk = Some(bent.bulk_of(&draws)?);
-        Some((bent, draws))
-    }
-
-    /// The mean of its own draws over x and the root of their covariance, without those beyond the radius or what maps were fitted to.
-    fn bulk_of(&self, draws: &[Vec<f64>]) -> Option<(Vec<f64>, Factor)> {
-        let (p, radius) = (self.dim(), self.shape.guard.radius);
-        let near = |w: &&Vec<f64>| w.iter().map(|v| v * v).sum::<f64>() <= radius * radius;
-        let all: Vec<Vec<f64>> = draws
-            .iter()
-            .filter(near)
-            .map(|w| self.unwhiten(w))
-            .filter(|x| self.warp.as_ref().is_none_or(|warp| warp.covers(x)))
-            .collect();
-        let count = all.len() as f64;
-        let mean = |of: &dyn Fn(&[f64]) -> f64| all.iter().map(|x| of(x)).sum::<f64>() / count;
-        let means: Vec<f64> = (0..p).map(|k| mean(&|x| x[k])).collect();
-        let covariance: Vec<f64> = (0..p * p)
-            .map(|k| mean(&|x| (x[k / p] - means[k / p]) * (x[k % p] - means[k % p])))
-            .collect();
-        let factor = Factor::from_covariance(&covariance, "the surrogate's covariance").ok()?;
-        Some((means, factor))
     }
 
     /// A surrogate in these coordinates, and its own draws there.
