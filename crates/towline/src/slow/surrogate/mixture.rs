@@ -53,10 +53,9 @@ impl Mixture {
             .collect();
         let each: Vec<&Seen> = seen.iter().collect();
         let all = NEAREST.map(|nearest| Self::fit_from(&each, nearest, samples.heat));
-        let least = |(error, _): &&(f64, Self)| *error;
         // By what is left at the points: those that leave most are not worth a judgement.
         let mut found: Vec<&(f64, Self)> = all.iter().flatten().collect();
-        found.sort_by(|a, b| least(&a).total_cmp(&least(&b)));
+        found.sort_by(|a, b| a.0.total_cmp(&b.0));
         found.truncate(MIXED_JUDGED);
         // The fewest parts first, as in every list of candidates.
         found.sort_by_key(|(_, mixture)| mixture.parts.len());
