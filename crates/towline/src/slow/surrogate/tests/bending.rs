@@ -31,6 +31,7 @@ fn fitted(rng: &mut Rng) -> Surrogate {
     let extent = Extent {
         heat: 3.0,
         reach: 1.0,
+        mixed: true,
         thorough: true,
     };
     Surrogate::fit_to(&visits, &[0.0, 0.0], &factor, extent).unwrap()

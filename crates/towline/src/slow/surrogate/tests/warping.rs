@@ -10,6 +10,7 @@ const PAIRS: usize = 40_000;
 const HEATED: Extent = Extent {
     heat: 3.0,
     reach: 1.0,
+    mixed: true,
     thorough: true,
 };
 
