@@ -1,7 +1,7 @@
 //! A mixture of bent normals: what it learns, and Metropolis with it from exact starts.
 
 use super::*;
-use crate::slow::surrogate::Kind;
+use crate::slow::surrogate::{Extent, Kind};
 
 /// Two modes of two variables, the second five times as narrow.
 fn log_density(x: &[f64]) -> f64 {
@@ -33,7 +33,13 @@ fn learned(error: impl Fn(&[f64]) -> f64) -> Surrogate {
         })
         .collect();
     let factor = Factor::diagonal(&[2.5, 2.0], "test").unwrap();
-    Surrogate::fit(&visits, &[2.0, 1.6], &factor).expect("enough points")
+    let extent = Extent {
+        heat: 3.0,
+        reach: 1.0,
+        mixed: true,
+        thorough: true,
+    };
+    Surrogate::fit_to(&visits, &[2.0, 1.6], &factor, extent).expect("enough points")
 }
 
 /// Steps of Metropolis's method from exact draws; the ratio of the proposal may be left out, which is wrong.
