@@ -52,6 +52,29 @@ pub(super) struct Seen {
     pub inner: bool,
 }
 
+/// How far points lie from the centre along each variable.
+pub(super) struct Range {
+    low: Vec<f64>,
+    high: Vec<f64>,
+}
+
+impl Range {
+    /// Of these points.
+    pub fn of<'a>(points: impl Iterator<Item = &'a [f64]>, p: usize) -> Self {
+        let mut range = Self {
+            low: vec![0.0; p],
+            high: vec![0.0; p],
+        };
+        for point in points {
+            for (k, t) in point.iter().enumerate() {
+                range.low[k] = range.low[k].min(*t);
+                range.high[k] = range.high[k].max(*t);
+            }
+        }
+        range
+    }
+}
+
 impl Bend {
     /// The map whose normal density explains the points best; nothing where there are too few of them.
     pub fn fit(seen: &[Seen], heat: f64) -> Option<Self> {
@@ -86,10 +109,12 @@ impl Bend {
             .iter()
             .map(|s| (0..p).map(|k| (s.x[k] - centre[k]) / sds[k]).collect())
             .collect();
+        let inner = white.iter().zip(seen).filter(|(_, s)| s.inner);
+        let bulk = Range::of(inner.map(|(t, _)| &t[..]), p);
         let mut best: Option<(f64, Fit)> = None;
         for order in orders(&white, &shares, p) {
             let mut fit = Fit {
-                bend: Self::begin(order, (&centre, &sds), &white, seen, &shares, crossed),
+                bend: Self::begin(order, (&centre, &sds), &white, &shares, &bulk, crossed),
                 level: 0.0,
                 white: &white,
                 seen,
@@ -106,27 +131,20 @@ impl Bend {
         Some(fit.bend)
     }
 
-    /// Lines by weighted regression, scales that do not change.
+    /// Lines by weighted regression, scales that do not change. The bulk is that of all points, not only of those that the lines go through.
     pub fn begin(
         order: Vec<usize>,
         (centre, sds): (&[f64], &[f64]),
         white: &[Vec<f64>],
-        seen: &[Seen],
         shares: &[f64],
+        bulk: &Range,
         crossed: bool,
     ) -> Self {
         let p = order.len();
         // As far as the (heated) bulk was seen, and a little further: there the next visits will be.
-        let range = |k: usize| {
-            let bulk = white.iter().zip(seen).filter(|(_, s)| s.inner);
-            let (low, high) = bulk.fold((0.0f64, 0.0f64), |(low, high), (t, _)| {
-                (low.min(t[k]), high.max(t[k]))
-            });
-            (BEND_REACH * low, BEND_REACH * high)
-        };
         let mut bend = Self {
-            low: order.iter().map(|&k| range(k).0).collect(),
-            high: order.iter().map(|&k| range(k).1).collect(),
+            low: order.iter().map(|&k| BEND_REACH * bulk.low[k]).collect(),
+            high: order.iter().map(|&k| BEND_REACH * bulk.high[k]).collect(),
             order,
             centre: centre.to_vec(),
             sds: sds.to_vec(),
