@@ -76,7 +76,7 @@ fn drag(n: usize, inner: &FastMove, rule: &FrameRule) -> Kernel {
 #[test]
 fn drags_in_a_laplace_frame_are_reversible() {
     for (fast, most_n) in [(1, 4), (2, 2)] {
-        for curvature in [Curvature::Local, Curvature::Learned] {
+        for curvature in [Curvature::Local, Curvature::Learned, Curvature::Axes] {
             let rule = rule(fast, curvature);
             let (space, info) = space(fast, &rule);
             assert_eq!(info.frame_failures, 0, "a frame was not found");

@@ -212,6 +212,10 @@ fn exact_draws_stay_exact_under_every_kernel() {
                 .in_frame(laplace(Curvature::Learned))
                 .into(),
         ),
+        (
+            "drag, Laplace frame along learned axes",
+            drag(3, walked()).in_frame(laplace(Curvature::Axes)).into(),
+        ),
         ("metropolis", Kernel::metropolis(walked())),
         ("joint", joint()),
         ("single", single()),

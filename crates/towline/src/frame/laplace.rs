@@ -6,8 +6,9 @@ use super::linear::Linear;
 use super::map::Frame;
 use super::slope::{Origin, Slope};
 use crate::error::Error;
-use crate::linalg::{Factor, Inverse, Root, Storage, hashed, symmetrise, transpose};
+use crate::linalg::{Factor, Inverse, Root, Storage, Stretched, hashed, symmetrise, transpose};
 use crate::optimise::lbfgs::ascend;
+use crate::optimise::{axes, walls};
 use crate::target::{Scratch, Target};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -52,6 +53,10 @@ pub enum Curvature {
     Learned,
     /// The target's own, with its own search: see [`Target::own_frame`].
     Own,
+    /// The learned axes with widths of their own at each mode: 2d fast evaluations. For many fast variables.
+    Axes,
+    /// Widths along the variables themselves, where the mode lies at walls beyond which there is no mass.
+    Walls,
 }
 
 impl Curvature {
@@ -61,6 +66,8 @@ impl Curvature {
             Self::Local => 0.0,
             Self::Learned => 1.0,
             Self::Own => 2.0,
+            Self::Axes => 3.0,
+            Self::Walls => 4.0,
         }
     }
 
@@ -69,10 +76,18 @@ impl Curvature {
         match number {
             1.0 => Self::Learned,
             2.0 => Self::Own,
+            3.0 => Self::Axes,
+            4.0 => Self::Walls,
             _ => Self::Local,
         }
     }
 }
+
+/// Where no two variables are coupled more than this, widths along the variables are all there is to know.
+const UNCOUPLED: f64 = 0.05;
+
+/// So many widths from a wall, and from a mode, there is mass.
+const INSIDE: f64 = 0.5;
 
 /// What a search found.
 pub(crate) struct Searched {
@@ -80,6 +95,19 @@ pub(crate) struct Searched {
     /// ℓ(x, m(x)) + ln|det L(x)|: Laplace's estimate of the log marginal, up to a constant.
     pub log_marginal: Option<f64>,
     pub evaluations: u64,
+    /// A place with mass where a search nearby may begin; the centre of the frame is one, but where it lies at a wall.
+    pub inside: Option<Vec<f64>>,
+}
+
+impl Searched {
+    /// Where a search nearby may begin.
+    pub fn begin(&self) -> Option<&[f64]> {
+        match (&self.inside, &self.frame) {
+            (Some(inside), _) => Some(inside),
+            (None, Frame::Affine { centre, .. }) => Some(centre),
+            (None, Frame::Identity) => None,
+        }
+    }
 }
 
 impl Laplace {
@@ -103,6 +131,8 @@ impl Laplace {
             Curvature::Local => 1,
             Curvature::Learned => 2,
             Curvature::Own => 3,
+            Curvature::Axes => 4,
+            Curvature::Walls => 5,
         });
         self
     }
@@ -159,6 +189,7 @@ impl Laplace {
                 frame: Frame::Identity,
                 log_marginal: Some(target.log_density_in(cache, &[], scratch)),
                 evaluations: 1,
+                inside: None,
             };
         }
         self.linear.centre_into(x, &mut room.centre);
@@ -168,6 +199,9 @@ impl Laplace {
             return own(target, cache, linear, scratch);
         }
         room.fit(dim);
+        if self.curvature == Curvature::Walls {
+            return self.at_walls(target, cache, scratch, room);
+        }
         let (found, evaluations) = if self.curvature == Curvature::Local {
             let (height, evaluations) = climb(target, cache, self.root(), scratch, room);
             let (y, rows) = (&room.y, &mut room.rows);
@@ -177,13 +211,23 @@ impl Laplace {
             let (centre, root) = (&room.centre[..], &**self.root());
             let begin = Origin { centre, root };
             let mut slope = Slope::new((target, cache, begin), begin, scratch, &mut room.y);
-            let top = ascend(&mut slope, &room.origin, FIRST_STEP);
-            let found = top.and_then(|(top, height)| {
-                slope.centre_at(&top);
-                let frame = self.start_in(slope.y, used);
-                let log_marginal = height + frame.usable_log_det()?;
-                Some((frame, log_marginal))
-            });
+            let found = if self.curvature == Curvature::Axes {
+                let top = axes::climb(&mut slope, &room.origin);
+                top.and_then(|top| {
+                    slope.centre_at(&top.at);
+                    let frame = self.along_axes(slope.y, &top.curvatures);
+                    let log_marginal = top.height + frame.usable_log_det()?;
+                    Some((frame, log_marginal))
+                })
+            } else {
+                let top = ascend(&mut slope, &room.origin, FIRST_STEP);
+                top.and_then(|(top, height)| {
+                    slope.centre_at(&top);
+                    let frame = self.start_in(slope.y, used);
+                    let log_marginal = height + frame.usable_log_det()?;
+                    Some((frame, log_marginal))
+                })
+            };
             (found, slope.evaluations)
         };
         match found {
@@ -191,11 +235,13 @@ impl Laplace {
                 frame,
                 log_marginal: Some(log_marginal),
                 evaluations,
+                inside: None,
             },
             None => Searched {
                 frame: self.start_at(&room.centre),
                 log_marginal: None,
                 evaluations,
+                inside: None,
             },
         }
     }
@@ -215,6 +261,82 @@ impl Laplace {
         let root = root.filter(|root| root.is(self.root()));
         let root = root.unwrap_or_else(|| Root::Lower(self.root().clone()));
         Frame::Affine { centre, root }
+    }
+
+    /// A frame with this centre and the axes of the root in whose units the search is made, as wide as these curvatures say.
+    fn along_axes(&self, centre: &[f64], curvatures: &[f64]) -> Frame {
+        let widths = curvatures.iter().map(|c| 1.0 / c.sqrt()).collect();
+        Frame::Affine {
+            centre: centre.to_vec(),
+            root: Root::Stretched(Arc::new(Stretched::new(self.root().clone(), widths))),
+        }
+    }
+
+    /// The frame at a top that may lie at walls: from the wall inwards, z counts from zero up.
+    fn at_walls<T: Target>(
+        &self,
+        target: &T,
+        cache: &T::Cache,
+        scratch: &mut Scratch,
+        room: &mut Room,
+    ) -> Searched {
+        let (centre, root) = (&room.centre[..], &**self.root());
+        let begin = Origin { centre, root };
+        let mut slope = Slope::new((target, cache, begin), begin, scratch, &mut room.y);
+        let edge = walls::climb(&mut slope, &room.origin);
+        let evaluations = slope.evaluations;
+        let found = edge.and_then(|edge| {
+            slope.centre_at(&edge.at);
+            let frame = Frame::Affine {
+                centre: slope.y.to_vec(),
+                root: Root::Stretched(Arc::new(Stretched::new(self.root().clone(), edge.widths))),
+            };
+            frame.usable_log_det()?;
+            let mut inside = vec![0.0; centre.len()];
+            frame.to_y(&vec![INSIDE; centre.len()], &mut inside);
+            let log_marginal = edge.height + edge.log_volume + root.log_det();
+            Some((frame, log_marginal, inside))
+        });
+        match found {
+            Some((frame, log_marginal, inside)) => Searched {
+                frame,
+                log_marginal: Some(log_marginal),
+                evaluations,
+                inside: Some(inside),
+            },
+            None => Searched {
+                frame: self.start_at(&room.centre),
+                log_marginal: None,
+                evaluations,
+                inside: None,
+            },
+        }
+    }
+
+    /// The full curvature of the conditional at x, as a root of y's covariance there; with it, the axes of frames are those of
+    /// the conditional, and not of the variables. `None` where there is no mode, or the variables are hardly coupled.
+    pub(crate) fn coupled_root<T: Target>(
+        &self,
+        target: &T,
+        x: &[f64],
+        cache: &T::Cache,
+        scratch: &mut Scratch,
+    ) -> (Option<Factor>, u64) {
+        let mut room = Room::default();
+        self.linear.centre_into(x, &mut room.centre);
+        room.fit(self.linear.fast_dim());
+        let (centre, root) = (&room.centre[..], &**self.root());
+        let begin = Origin { centre, root };
+        let mut slope = Slope::new((target, cache, begin), begin, scratch, &mut room.y);
+        let factor = axes::climb(&mut slope, &room.origin).and_then(|top| {
+            let dim = top.at.len();
+            let curvature = axes::curvature(&mut slope, &top)?;
+            if axes::coupling(&curvature, dim) < UNCOUPLED {
+                return None;
+            }
+            self.root().within(&curvature)
+        });
+        (factor, slope.evaluations)
     }
 
     /// The frame at a peak y = m + L₀u of this height, with its curvature H in u: in y that is L₀⁻ᵀ H L₀⁻¹.
@@ -280,12 +402,14 @@ fn own<T: Target>(target: &T, cache: &T::Cache, linear: Frame, scratch: &mut Scr
                 frame: if usable { frame } else { linear },
                 log_marginal: usable.then_some(own.log_marginal),
                 evaluations: if usable { own.evaluations } else { 1 },
+                inside: None,
             }
         }
         None => Searched {
             frame: linear,
             log_marginal: None,
             evaluations: 1,
+            inside: None,
         },
     }
 }

@@ -69,6 +69,16 @@ impl Linear {
         Ok(linear)
     }
 
+    /// The same without a slope.
+    pub(crate) fn level(&self) -> Self {
+        let mut level = self.clone();
+        level.slope.fill(0.0);
+        let numbers = level.x.iter().chain(&level.centre).chain(&level.slope);
+        let numbers = numbers.chain(level.root.entries()).copied();
+        level.key = hashed(HASH_START, numbers);
+        level
+    }
+
     /// L₀.
     pub(crate) fn root(&self) -> &Arc<Factor> {
         &self.root

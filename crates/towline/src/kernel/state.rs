@@ -182,10 +182,8 @@ pub(crate) const MOST_KEPT: usize = 24;
 
 impl Sighting {
     pub fn new(x: &[f64], found: &Searched) -> Self {
-        let mode = match &found.frame {
-            Frame::Affine { centre, .. } if centre.len() <= MOST_KEPT => Some(centre.clone()),
-            _ => None,
-        };
+        let begin = found.begin().filter(|y| y.len() <= MOST_KEPT);
+        let mode = begin.map(<[f64]>::to_vec);
         Self {
             x: x.to_vec(),
             log_marginal: found.log_marginal,

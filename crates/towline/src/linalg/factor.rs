@@ -1,7 +1,7 @@
 //! Square roots of covariances: lower-triangular, or diagonal where that is all there is.
 
 use super::packed::{apply, cholesky, row, solve, solve_transposed};
-use super::{SmallRoot, dot};
+use super::{SmallRoot, dot, symmetrise, transpose};
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +58,9 @@ impl TryFrom<Form> for Factor {
         }
     }
 }
+
+/// Ridges tried, as shares of the mean precision, where differences do not give a precision.
+const RIDGES: [f64; 4] = [0.0, 1e-6, 1e-4, 1e-2];
 
 impl Factor {
     /// The factor of independent variables with these standard deviations.
@@ -153,9 +156,80 @@ impl Factor {
         copy
     }
 
+    /// This factor with its columns multiplied by the sizes of these numbers.
+    pub(crate) fn stretched(&self, by: &[f64]) -> Self {
+        let mut copy = self.clone();
+        match &mut copy.0 {
+            Form::Diagonal(sds) => {
+                for (sd, by) in sds.iter_mut().zip(by) {
+                    *sd *= by.abs();
+                }
+            }
+            Form::Lower { dim, rows } => {
+                for i in 0..*dim {
+                    for (entry, by) in rows[row(i)..=row(i) + i].iter_mut().zip(by) {
+                        *entry *= by.abs();
+                    }
+                }
+            }
+        }
+        copy
+    }
+
+    /// This factor with its rows multiplied by these positive numbers.
+    pub(crate) fn with_rows_scaled(&self, by: &[f64]) -> Self {
+        let mut copy = self.clone();
+        match &mut copy.0 {
+            Form::Diagonal(sds) => {
+                for (sd, by) in sds.iter_mut().zip(by) {
+                    *sd *= by;
+                }
+            }
+            Form::Lower { dim, rows } => {
+                for i in 0..*dim {
+                    for entry in &mut rows[row(i)..=row(i) + i] {
+                        *entry *= by[i];
+                    }
+                }
+            }
+        }
+        copy
+    }
+
     /// ln det L.
     pub fn log_det(&self) -> f64 {
         (0..self.dim()).map(|i| self.diagonal_entry(i).ln()).sum()
+    }
+
+    /// The root of L P⁻¹ Lᵀ: that of the covariance of y = L u, where u has this precision. A small ridge makes one of what differences
+    /// did not.
+    pub(crate) fn within(&self, precision: &[f64]) -> Option<Self> {
+        let dim = self.dim();
+        let mean = (0..dim).map(|k| precision[k * dim + k]).sum::<f64>() / dim as f64;
+        let inner = RIDGES.iter().find_map(|ridge| {
+            let mut with = precision.to_vec();
+            for k in 0..dim {
+                with[k * dim + k] += ridge * mean;
+            }
+            Self::from_covariance(&with, "a precision").ok()
+        })?;
+        // Rows of P⁻¹, each taken through L: L P⁻¹ is what is had after the first round, L P⁻¹ Lᵀ after the second.
+        let mut matrix = vec![0.0; dim * dim];
+        let mut out = vec![0.0; dim];
+        for (k, row) in matrix.chunks_mut(dim).enumerate() {
+            row[k] = 1.0;
+            inner.solve(row);
+            inner.solve_transposed(row);
+            self.apply(row, &mut out);
+            row.copy_from_slice(&out);
+        }
+        transpose(&mut matrix, dim);
+        for row in matrix.chunks_mut(dim) {
+            self.apply(row, &mut out);
+            row.copy_from_slice(&out);
+        }
+        symmetrise(&mut matrix, dim);
+        Self::from_covariance(&matrix, "a covariance").ok()
     }
 
     /// L_ii.
@@ -185,6 +259,24 @@ impl Factor {
                 }
             }
             Form::Lower { rows, .. } => apply(rows, v, out),
+        }
+    }
+
+    /// v ← L v.
+    #[inline]
+    pub(crate) fn apply_in_place(&self, v: &mut [f64]) {
+        match &self.0 {
+            Form::Diagonal(sds) => {
+                for (v, sd) in v.iter_mut().zip(sds) {
+                    *v *= sd;
+                }
+            }
+            // From the last row up: each needs what stands before it.
+            Form::Lower { rows, .. } => {
+                for i in (0..v.len()).rev() {
+                    v[i] = dot(&rows[row(i)..=row(i) + i], &v[..=i]);
+                }
+            }
         }
     }
 
@@ -277,6 +369,33 @@ mod tests {
             factor.apply_transposed(&v, &mut out);
             factor.solve_transposed(&mut out);
             close(&out, &v);
+        }
+    }
+
+    #[test]
+    fn a_precision_within_a_factor_gives_the_covariance_of_both() {
+        let precision = [2.0, 0.5, 0.0, 0.5, 1.0, -0.2, 0.0, -0.2, 3.0];
+        for outer in [
+            Factor::from_covariance(&COVARIANCE, "test").unwrap(),
+            Factor::diagonal(&[2.0, 3.0, 0.1], "test").unwrap(),
+        ] {
+            let root = outer.within(&precision).unwrap();
+            // Σ⁻¹ = L⁻ᵀ P L⁻¹: taken through both, the precision comes back.
+            let covariance = root.covariance();
+            for k in 0..3 {
+                let mut v = vec![0.0; 3];
+                v[k] = 1.0;
+                outer.solve_transposed(&mut v);
+                let image: Vec<f64> = (0..3)
+                    .map(|i| (0..3).map(|j| covariance[i * 3 + j] * v[j]).sum())
+                    .collect();
+                let mut u = image;
+                outer.solve(&mut u);
+                for i in 0..3 {
+                    let product: f64 = (0..3).map(|j| precision[i * 3 + j] * u[j]).sum();
+                    assert!((product - f64::from(u8::from(i == k))).abs() < 1e-12);
+                }
+            }
         }
     }
 

@@ -8,6 +8,7 @@ pub(crate) mod packed;
 mod root;
 mod small;
 mod storage;
+mod stretched;
 
 pub(crate) use eigen::symmetric_eigen;
 pub use factor::Factor;
@@ -18,3 +19,4 @@ pub(crate) use small::{
     HASH_START, SmallBuffer, dot, hashed, squared_distance, symmetrise, transpose,
 };
 pub(crate) use storage::Storage;
+pub use stretched::Stretched;

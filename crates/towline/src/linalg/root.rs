@@ -1,6 +1,6 @@
 //! The square matrix of an affine frame, in whichever form it is had.
 
-use super::{Factor, Inverse, SmallRoot};
+use super::{Factor, Inverse, SmallRoot, Stretched};
 use std::sync::Arc;
 
 /// L(x), the square matrix of an affine frame.
@@ -10,6 +10,8 @@ pub enum Root {
     Lower(Arc<Factor>),
     /// The inverse transpose of a lower-triangular matrix: what the root of a precision matrix gives.
     Inverted(Arc<Inverse>),
+    /// A lower-triangular matrix with stretched columns: known axes, each with a width of its own.
+    Stretched(Arc<Stretched>),
     /// A target's own.
     Own(Arc<dyn RootMap>),
 }
@@ -34,6 +36,7 @@ impl PartialEq for Root {
         match (self, other) {
             (Self::Lower(a), Self::Lower(b)) => a == b,
             (Self::Inverted(a), Self::Inverted(b)) => a == b,
+            (Self::Stretched(a), Self::Stretched(b)) => a == b,
             (Self::Own(a), Self::Own(b)) => Arc::ptr_eq(a, b),
             _ => false,
         }
@@ -47,6 +50,7 @@ impl Root {
         match self {
             Self::Lower(factor) => factor.apply(z, out),
             Self::Inverted(inverse) => inverse.apply(z, out),
+            Self::Stretched(root) => root.apply(z, out),
             Self::Own(map) => map.apply(z, out),
         }
     }
@@ -57,7 +61,7 @@ impl Root {
         match self {
             Self::Lower(factor) => factor.small(),
             Self::Inverted(inverse) => inverse.small(),
-            Self::Own(_) => None,
+            Self::Stretched(_) | Self::Own(_) => None,
         }
     }
 
@@ -70,6 +74,7 @@ impl Root {
                 out.copy_from_slice(v);
             }
             Self::Inverted(inverse) => inverse.solve(v, out),
+            Self::Stretched(root) => root.solve(v, out),
             Self::Own(map) => map.solve(v, out),
         }
     }
@@ -79,19 +84,19 @@ impl Root {
         match self {
             Self::Lower(factor) => factor.apply_transposed(v, out),
             Self::Inverted(inverse) => inverse.apply_transposed(v, out),
+            Self::Stretched(root) => root.apply_transposed(v, out),
             Self::Own(map) => map.apply_transposed(v, out),
         }
     }
 
-    /// L Lᵀ, row by row.
-    pub(crate) fn covariance(&self) -> Option<Vec<f64>> {
+    /// The lower triangle with the same L Lᵀ.
+    pub(crate) fn factor(&self) -> Option<Factor> {
         match self {
-            Self::Lower(factor) => Some(factor.covariance()),
+            Self::Lower(factor) => Some((**factor).clone()),
             Self::Inverted(inverse) => {
-                let covariance = inverse.covariance();
-                let finite = covariance.iter().all(|v| v.is_finite());
-                finite.then_some(covariance)
+                Factor::from_covariance(&inverse.covariance(), "a frame's covariance").ok()
             }
+            Self::Stretched(root) => Some(root.factor()),
             // A target with frames of its own has too many variables for a full matrix.
             Self::Own(_) => None,
         }
@@ -116,6 +121,7 @@ impl Root {
         match self {
             Self::Lower(factor) => factor.log_det(),
             Self::Inverted(inverse) => inverse.log_det(),
+            Self::Stretched(root) => root.log_det(),
             Self::Own(map) => map.log_det(),
         }
     }

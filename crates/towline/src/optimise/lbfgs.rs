@@ -16,7 +16,17 @@ const CLOSE: f64 = 1e-3;
 pub(crate) fn ascend(
     surface: &mut impl Surface,
     start: &[f64],
+    step: f64,
+) -> Option<(Vec<f64>, f64)> {
+    ascend_to(surface, start, step, CLOSE * start.len() as f64)
+}
+
+/// The same, as close to the top as this squared length of the scaled gradient.
+pub(super) fn ascend_to(
+    surface: &mut impl Surface,
+    start: &[f64],
     mut step: f64,
+    close: f64,
 ) -> Option<(Vec<f64>, f64)> {
     let mut at = start.to_vec();
     let mut height = clean(surface.height(&at));
@@ -24,17 +34,10 @@ pub(crate) fn ascend(
         return None;
     }
     let mut slope = gradient(surface, &mut at, step)?;
-    let mut past: Vec<(Vec<f64>, Vec<f64>)> = Vec::new();
+    let mut past = Past::default();
     for _ in 0..MOST_ROUNDS {
-        let mut ahead = direction(&slope, &past);
-        let mut promise = dot(&ahead, &slope);
-        if promise <= 0.0 {
-            // The remembered curvature has gone stale: the learned one always ascends.
-            past.clear();
-            ahead.clone_from(&slope);
-            promise = dot(&ahead, &slope);
-        }
-        if promise < CLOSE * at.len() as f64 {
+        let (ahead, promise) = past.direction(&slope, Metric::Unit);
+        if promise < close {
             return Some((at, height));
         }
         let Some((mut next, next_height)) = search(surface, &at, height, &ahead, promise) else {
@@ -52,15 +55,7 @@ pub(crate) fn ascend(
             return None;
         }
         let next_slope = gradient(surface, &mut next, step)?;
-        let moved: Vec<f64> = next.iter().zip(&at).map(|(a, b)| a - b).collect();
-        let turned: Vec<f64> = slope.iter().zip(&next_slope).map(|(a, b)| a - b).collect();
-        if dot(&moved, &turned) > 1e-10 * dot(&turned, &turned).sqrt() * dot(&moved, &moved).sqrt()
-        {
-            past.push((moved, turned));
-            if past.len() > MEMORY {
-                past.remove(0);
-            }
-        }
+        past.note(&at, &next, &slope, &next_slope);
         (at, height, slope) = (next, next_height, next_slope);
     }
     None
@@ -92,24 +87,78 @@ fn gradient(surface: &mut impl Surface, at: &mut [f64], step: f64) -> Option<Vec
     slope.iter().all(|g| g.is_finite()).then_some(slope)
 }
 
-/// The two-loop recursion of limited-memory BFGS, with the learned curvature (the identity) at its base.
-fn direction(slope: &[f64], past: &[(Vec<f64>, Vec<f64>)]) -> Vec<f64> {
-    let mut ahead = slope.to_vec();
-    let mut shares = Vec::with_capacity(past.len());
-    for (moved, turned) in past.iter().rev() {
-        let share = dot(moved, &ahead) / dot(moved, turned);
-        add(&mut ahead, -share, turned);
-        shares.push(share);
+/// What is believed of the curvature before any step.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Metric<'a> {
+    /// The learned one, in whose units it is 1.
+    Unit,
+    /// These curvatures along the axes.
+    Axes(&'a [f64]),
+}
+
+/// Past steps, and how the slope turned over them.
+#[derive(Debug, Default)]
+pub(super) struct Past(Vec<(Vec<f64>, Vec<f64>)>);
+
+impl Past {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
-    for ((moved, turned), share) in past.iter().zip(shares.iter().rev()) {
-        let back = dot(turned, &ahead) / dot(moved, turned);
-        add(&mut ahead, share - back, moved);
+
+    pub fn clear(&mut self) {
+        self.0.clear();
     }
-    ahead
+
+    /// Notes a step between two places with these slopes, where the surface bends down along it.
+    pub fn note(&mut self, from: &[f64], to: &[f64], slope: &[f64], next_slope: &[f64]) {
+        let moved: Vec<f64> = to.iter().zip(from).map(|(a, b)| a - b).collect();
+        let turned: Vec<f64> = slope.iter().zip(next_slope).map(|(a, b)| a - b).collect();
+        if dot(&moved, &turned) > 1e-10 * dot(&turned, &turned).sqrt() * dot(&moved, &moved).sqrt()
+        {
+            self.0.push((moved, turned));
+            if self.0.len() > MEMORY {
+                self.0.remove(0);
+            }
+        }
+    }
+
+    /// Where to go, and what the slope promises along it.
+    pub fn direction(&mut self, slope: &[f64], metric: Metric<'_>) -> (Vec<f64>, f64) {
+        let mut ahead = self.two_loops(slope, metric);
+        let mut promise = dot(&ahead, slope);
+        if promise <= 0.0 {
+            // The remembered curvature has gone stale: what was believed before always ascends.
+            self.clear();
+            ahead = self.two_loops(slope, metric);
+            promise = dot(&ahead, slope);
+        }
+        (ahead, promise)
+    }
+
+    /// The two-loop recursion of limited-memory BFGS, with what is believed beforehand at its base.
+    fn two_loops(&self, slope: &[f64], metric: Metric<'_>) -> Vec<f64> {
+        let mut ahead = slope.to_vec();
+        let mut shares = Vec::with_capacity(self.0.len());
+        for (moved, turned) in self.0.iter().rev() {
+            let share = dot(moved, &ahead) / dot(moved, turned);
+            add(&mut ahead, -share, turned);
+            shares.push(share);
+        }
+        if let Metric::Axes(curvatures) = metric {
+            for (a, c) in ahead.iter_mut().zip(curvatures) {
+                *a /= c;
+            }
+        }
+        for ((moved, turned), share) in self.0.iter().zip(shares.iter().rev()) {
+            let back = dot(turned, &ahead) / dot(moved, turned);
+            add(&mut ahead, share - back, moved);
+        }
+        ahead
+    }
 }
 
 /// A step that gains; lengthened while that gains more.
-fn search(
+pub(super) fn search(
     surface: &mut impl Surface,
     at: &[f64],
     height: f64,

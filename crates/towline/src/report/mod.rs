@@ -225,6 +225,8 @@ impl RunCost {
             frame: main.map(|main| match main.frame {
                 FrameKind::Linear => "linear",
                 FrameKind::Laplace => "laplace",
+                FrameKind::Axes => "axes",
+                FrameKind::Walls => "walls",
                 FrameKind::Mode => "mode",
                 FrameKind::Own => "own",
             }),

@@ -301,7 +301,7 @@ fn linear_through_modes<T: Target>(
     }
     let anchors = tuning
         .anchors
-        .spread(&modes, &tuning.linear, &tuning.centre, &tuning.slow);
+        .spread(&modes, &tuning.base(), &tuning.centre, &tuning.slow);
     tuning.anchors = std::sync::Arc::new(anchors);
     Ok(())
 }

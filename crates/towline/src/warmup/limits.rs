@@ -39,6 +39,14 @@ pub(super) mod start {
     pub const MOST_SLOW: usize = 8;
     /// With more fast variables than this a conditional's curvature is not found by differences.
     pub const MOST_FAST: usize = 24;
+    /// With more than these, without and with gradients, it is not found even once, for the axes of frames: some hundred thousand fast
+    /// evaluations, and products with a triangle as large at each later one.
+    pub const MOST_COUPLED: usize = 300;
+    pub const MOST_COUPLED_GRADIENTS: usize = 600;
+    /// Where more than this share of searches finds no mode that derivatives lead to, modes are looked for at walls.
+    pub const WALLED: f64 = 0.3;
+    /// And where there is no mass so many widths beside one.
+    pub const BESIDE: f64 = 0.3;
 }
 
 /// Steps along a covariance that was given.

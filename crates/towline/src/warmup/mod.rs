@@ -321,7 +321,7 @@ impl Warmup {
                 let anchors =
                     tuned
                         .anchors
-                        .spread(&modes, &tuned.linear, &tuned.centre, &tuned.slow);
+                        .spread(&modes, &tuned.base(), &tuned.centre, &tuned.slow);
                 tuned.anchors = Arc::new(anchors);
                 walker.health = tuned.frame_health();
             }
@@ -463,6 +463,8 @@ fn first_tuning(
     };
     let frame = match curvature {
         Curvature::Local => FrameKind::Laplace,
+        Curvature::Axes => FrameKind::Axes,
+        Curvature::Walls => FrameKind::Walls,
         Curvature::Learned => FrameKind::Mode,
         Curvature::Own => FrameKind::Own,
     };
@@ -476,7 +478,9 @@ fn first_tuning(
         scale: 2.38 / (p.max(1) as f64).sqrt(),
         slow,
         anchors: Arc::new(match curvature {
-            Curvature::Local => Anchors::scaled(linear.root().clone()),
+            Curvature::Local | Curvature::Axes | Curvature::Walls => {
+                Anchors::scaled(linear.root().clone())
+            }
             Curvature::Learned | Curvature::Own => Anchors::default(),
         }),
         linear,

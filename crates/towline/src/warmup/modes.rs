@@ -34,7 +34,10 @@ pub(super) fn attend<T: Target>(
     exchange: &mut impl Exchange,
 ) -> Result<(), Error> {
     let d = walker.y().len();
-    if d == 0 || d > start::MOST_FAST || tuning.main.frame == FrameKind::Own {
+    if d == 0
+        || d > start::MOST_FAST
+        || matches!(tuning.main.frame, FrameKind::Own | FrameKind::Walls)
+    {
         return Ok(());
     }
     // As seen in the frame in which transitions will go.

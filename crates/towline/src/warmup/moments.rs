@@ -165,12 +165,17 @@ pub(super) fn shrunk(
 ) -> Factor {
     let dim = belief.dim();
     if dim > 1 && drawn.len() == dim {
-        let sds: Vec<f64> = drawn
+        // Correlations stay as they were believed to be.
+        let wider: Vec<f64> = drawn
             .iter()
             .zip(belief.sds())
-            .map(|(a, b)| ((worth * a + belief_worth * b * b) / (worth + belief_worth)).sqrt())
+            .map(|(a, b)| ((worth * a / (b * b) + belief_worth) / (worth + belief_worth)).sqrt())
             .collect();
-        return Factor::diagonal(&sds, what).unwrap_or_else(|_| belief.clone());
+        let sound = wider.iter().all(|w| *w > 0.0 && w.is_finite());
+        return match sound {
+            true => belief.with_rows_scaled(&wider),
+            false => belief.clone(),
+        };
     }
     let mixed: Vec<f64> = drawn
         .iter()

@@ -1,11 +1,12 @@
 //! From a start to the bulk of the marginal: widths, then the mode of the estimated marginal of x.
 
 use super::known;
+use super::limits::start::{BESIDE, MOST_COUPLED, MOST_COUPLED_GRADIENTS, WALLED};
 pub(super) use super::limits::start::{MOST_FAST, MOST_SLOW};
 use super::prices::Clock;
 use crate::error::Error;
 use crate::frame::anchors::Mode;
-use crate::frame::laplace::{Curvature, Laplace};
+use crate::frame::laplace::{Curvature, Laplace, Searched};
 use crate::frame::{Frame, Linear};
 use crate::instant::Instant;
 use crate::kernel::info::Info;
@@ -96,6 +97,16 @@ fn found<T: Target>(
     if let Some(failure) = marginal.failure.take() {
         return Err(failure);
     }
+    if matches!(marginal.curvature, Curvature::Axes | Curvature::Local)
+        && let Some(there) = prepare(marginal.target, &best.x)?
+    {
+        marginal.spent.slow_evaluations += 1;
+        marginal.couple(&best.x, &there.cache);
+        if marginal.failing() > WALLED || marginal.is_walled(&there.cache) {
+            marginal.try_walls(&best.x, &there.cache);
+        }
+    }
+    let best = marginal.best.clone();
     let linear = marginal.linear(&slow, &best)?;
     Ok(Found {
         x: best.x,
@@ -188,7 +199,7 @@ impl<'a, T: Target> Marginal<'a, T> {
             let curvature = if local {
                 Curvature::Local
             } else {
-                Curvature::Learned
+                Curvature::Axes
             };
             (y, widths, curvature)
         };
@@ -218,6 +229,10 @@ impl<'a, T: Target> Marginal<'a, T> {
             clock,
         };
         marginal.look(x, &slow.cache);
+        if marginal.modes.is_empty() || marginal.is_walled(&slow.cache) {
+            marginal.try_walls(x, &slow.cache);
+        }
+        marginal.couple(x, &slow.cache);
         let Marginal { clock, scratch, .. } = &mut marginal;
         clock.refined(target, &slow.cache, &y, scratch);
         Ok(marginal)
@@ -281,33 +296,106 @@ impl<'a, T: Target> Marginal<'a, T> {
                 y,
                 height,
             };
-            self.move_to(&found.frame);
+            self.move_to(&found);
         }
         height
     }
 
+    /// Learns how many fast variables are coupled where the search stands: a frame along their own axes moves with x as the
+    /// conditional does, where one along the variables may only stretch it.
+    fn couple(&mut self, x: &[f64], cache: &T::Cache) {
+        let d = self.centre.len();
+        if self.curvature != Curvature::Axes {
+            return;
+        }
+        let (target, scratch) = (self.target, &mut self.scratch);
+        let mut gradient = vec![0.0; d];
+        let known = target.gradient(cache, &self.centre, &mut gradient, scratch);
+        let most = match known {
+            Some(_) => MOST_COUPLED_GRADIENTS,
+            None => MOST_COUPLED,
+        };
+        if d > most {
+            return;
+        }
+        let begun = Instant::now();
+        let (root, evaluations) = self.rule.coupled_root(target, x, cache, scratch);
+        self.clock.fast(begun, evaluations);
+        self.spent.fast_evaluations += evaluations;
+        if let Some(root) = root {
+            self.set_frame(self.centre.clone(), root);
+        }
+    }
+
     /// Searches from here on begin at this frame: near the best point, they are short.
-    fn move_to(&mut self, frame: &Frame) {
-        let Frame::Affine { centre, root } = frame else {
+    fn move_to(&mut self, found: &Searched) {
+        let (Frame::Affine { root, .. }, Some(centre)) = (&found.frame, found.begin()) else {
             return;
         };
-        let p = self.best.x.len();
         // A target's own root is no matrix; searches there need the centre alone.
         let root = match root {
             Root::Own(_) => Some((**self.rule.linear().root()).clone()),
-            _ => root
-                .covariance()
-                .and_then(|c| Factor::from_covariance(&c, "the fast covariance").ok()),
+            _ => root.factor(),
         };
-        if let Some(root) = root
-            && let Ok(linear) = Linear::new(
-                vec![0.0; p],
-                centre.clone(),
-                vec![0.0; p * centre.len()],
-                root,
-            )
-        {
-            self.centre.clone_from(centre);
+        if let Some(root) = root {
+            self.set_frame(centre.to_vec(), root);
+        }
+    }
+
+    /// Whether there is no mass close to the mode on one side of it: a search may take the place where a wall stopped it for a top.
+    fn is_walled(&mut self, cache: &T::Cache) -> bool {
+        if self.curvature != Curvature::Local {
+            return false;
+        }
+        let (mode, widths) = (&self.best.y, self.rule.linear().root().sds());
+        let mut y = mode.clone();
+        for (k, width) in widths.iter().enumerate() {
+            for side in [BESIDE, -BESIDE] {
+                y[k] = mode[k] + side * width;
+                self.spent.fast_evaluations += 1;
+                let density = self.target.log_density_in(cache, &y, &mut self.scratch);
+                if clean(density) == f64::NEG_INFINITY {
+                    return true;
+                }
+            }
+            y[k] = mode[k];
+        }
+        false
+    }
+
+    /// The share of places at which no mode was found.
+    fn failing(&self) -> f64 {
+        let failed = self.visits.iter().filter(|v| v.log_marginal.is_none());
+        failed.count() as f64 / self.visits.len().max(1) as f64
+    }
+
+    /// Where no mode is found that derivatives lead to, it may lie at a wall: if so, frames are looked for at walls from here on.
+    fn try_walls(&mut self, x: &[f64], cache: &T::Cache) {
+        if self.curvature != Curvature::Local {
+            return;
+        }
+        let sds = self.rule.linear().root().sds();
+        let centre = self.centre.clone();
+        let Ok(widths) = Factor::diagonal(&sds, "the fast widths") else {
+            return;
+        };
+        self.curvature = Curvature::Walls;
+        self.set_frame(centre, widths);
+        self.best.height = f64::NEG_INFINITY;
+        let before = self.modes.len();
+        self.look(x, cache);
+        if self.modes.len() == before {
+            self.curvature = Curvature::Local;
+            self.rule = Laplace::new(self.rule.linear().clone(), self.curvature);
+        }
+    }
+
+    /// Searches from here on begin at this centre, in units of this root.
+    fn set_frame(&mut self, centre: Vec<f64>, root: Factor) {
+        let p = self.best.x.len();
+        let flat = vec![0.0; p * centre.len()];
+        if let Ok(linear) = Linear::new(vec![0.0; p], centre.clone(), flat, root) {
+            self.centre = centre;
             self.rule = Laplace::new(linear, self.curvature);
         }
     }

@@ -29,8 +29,14 @@ pub(super) fn choose<T: Target>(
     if d > 0 {
         let main = tuning.main.frame;
         frames.insert(0, main);
-        if main == FrameKind::Laplace && d > 3 && d <= start::MOST_FAST {
-            frames.insert(1, FrameKind::Mode);
+        match main {
+            // A full curvature by differences is dear where axes that stay as they are would do.
+            FrameKind::Laplace if d > 3 && d <= start::MOST_FAST => {
+                frames.insert(1, FrameKind::Axes);
+            }
+            // Where widths do not change, only the mode need be found.
+            FrameKind::Axes => frames.insert(1, FrameKind::Mode),
+            _ => {}
         }
         let best;
         (best, inner_worth) = inner::choose(walker, tuning, main, rng, exchange)?;

@@ -76,6 +76,10 @@ pub enum FrameKind {
     Mode,
     /// The target's own.
     Own,
+    /// The mode at each x with its own widths along learned axes: for many fast variables.
+    Axes,
+    /// The mode at each x where that may lie at walls, with widths along the variables.
+    Walls,
 }
 
 /// One of the kernels that a tuning mixes.
@@ -212,9 +216,22 @@ impl Tuning {
     pub(crate) fn rule(&self, kind: FrameKind) -> FrameRule {
         match kind {
             FrameKind::Linear => FrameRule::Linear(self.linear.clone()),
+            FrameKind::Walls => {
+                let laplace = Laplace::new(self.linear.level(), Curvature::Walls);
+                FrameRule::Laplace(Box::new(laplace.anchored(self.anchors.clone())))
+            }
             FrameKind::Laplace => self.searched(Curvature::Local),
+            FrameKind::Axes => self.searched(Curvature::Axes),
             FrameKind::Mode => self.searched(Curvature::Learned),
             FrameKind::Own => self.searched(Curvature::Own),
+        }
+    }
+
+    /// From where the anchors' modes are counted: at walls, which a slope would cross, from one place.
+    pub(crate) fn base(&self) -> Linear {
+        match self.main.frame {
+            FrameKind::Walls => self.linear.level(),
+            _ => self.linear.clone(),
         }
     }
 

@@ -228,7 +228,9 @@ impl<'a, T: Target> Walker<'a, T> {
         self.place(rule, &mut slow);
         self.note_visits();
         let z: Vec<f64> = self.state.y.iter().map(|_| rng.normal()).collect();
-        for z in [z.clone(), vec![0.0; z.len()]] {
+        // At walls only one side of the frame's centre has mass.
+        let inwards: Vec<f64> = z.iter().map(|z| z.abs()).collect();
+        for z in [z.clone(), inwards, vec![0.0; z.len()]] {
             let mut y = z.clone();
             rule.of(&slow).to_y(&z, &mut y);
             self.spent.fast_evaluations += 1;

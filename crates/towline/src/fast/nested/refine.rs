@@ -111,7 +111,7 @@ fn ends_a_block(blocks: &[usize], len: usize) -> bool {
 pub(crate) fn keeps_blocks(frame: &Frame) -> bool {
     match frame {
         Frame::Identity => true,
-        Frame::Affine { root, .. } => matches!(root, Root::Lower(_)),
+        Frame::Affine { root, .. } => matches!(root, Root::Lower(_) | Root::Stretched(_)),
     }
 }
 
