@@ -46,13 +46,17 @@ fn rule(fast: usize, curvature: Curvature) -> FrameRule {
 
 /// The lattice of whole z at whole x.
 fn space(fast: usize, rule: &FrameRule) -> (Space<Smooth>, Info) {
+    space_of(|| Smooth, fast, rule)
+}
+
+fn space_of<T: Target>(target: impl Fn() -> T, fast: usize, rule: &FrameRule) -> (Space<T>, Info) {
     let mut info = Info::default();
     let mut cells = Vec::new();
     for x in 0..3 {
         let x = vec![f64::from(x)];
         let mut work = Workspace::new(1, fast);
-        let mut slow = prepare(&Smooth, &x).unwrap().unwrap();
-        rule.place(&Smooth, &mut slow, &mut work, &mut info);
+        let mut slow = prepare(&target(), &x).unwrap().unwrap();
+        rule.place(&target(), &mut slow, &mut work, &mut info);
         let frame = rule.of(&slow);
         for cell in 0..13i32.pow(fast as u32) {
             let z: Vec<f64> = [cell % 13 - 6, cell / 13 - 6][..fast]
@@ -64,7 +68,7 @@ fn space(fast: usize, rule: &FrameRule) -> (Space<Smooth>, Info) {
             cells.push((x.clone(), y, frame.log_det()));
         }
     }
-    (Space::new(Smooth, cells), info)
+    (Space::new(target(), cells), info)
 }
 
 fn drag(n: usize, inner: &FastMove, rule: &FrameRule) -> Kernel {
@@ -76,7 +80,12 @@ fn drag(n: usize, inner: &FastMove, rule: &FrameRule) -> Kernel {
 #[test]
 fn drags_in_a_laplace_frame_are_reversible() {
     for (fast, most_n) in [(1, 4), (2, 2)] {
-        for curvature in [Curvature::Local, Curvature::Learned, Curvature::Axes] {
+        for curvature in [
+            Curvature::Local,
+            Curvature::Learned,
+            Curvature::Axes,
+            Curvature::Walls,
+        ] {
             let rule = rule(fast, curvature);
             let (space, info) = space(fast, &rule);
             assert_eq!(info.frame_failures, 0, "a frame was not found");
@@ -119,4 +128,55 @@ fn the_determinant_of_that_frame_varies() {
         sizes[1] - sizes[0] > 0.1 && sizes[2] - sizes[1] > 0.1,
         "{sizes:?}"
     );
+}
+
+/// Between walls that depend on x, pushed at the upper one for small x and at the lower one for large x.
+struct Pushed;
+
+impl Target for Pushed {
+    type Cache = f64;
+
+    fn prepare(&self, x: &[f64]) -> Result<Option<f64>, ModelError> {
+        Ok((-0.5..2.5).contains(&x[0]).then_some(x[0]))
+    }
+
+    fn log_density(&self, &x: &f64, y: &[f64]) -> f64 {
+        let inside = y[0] > 0.1 * x && y[0] < 4.0 - 0.3 * x;
+        if !inside {
+            return f64::NEG_INFINITY;
+        }
+        -0.2 * (x - 1.0).powi(2) + (0.9 - x) * y[0] + 0.05 * y[0].sin()
+    }
+}
+
+#[test]
+fn drags_in_a_frame_at_walls_are_reversible_also_where_z_counts_the_other_way() {
+    let root = Factor::diagonal(&[0.8], "test").unwrap();
+    let linear = Linear::new(vec![1.0], vec![2.0], vec![0.0], root).unwrap();
+    let rule = FrameRule::Laplace(Box::new(Laplace::new(linear, Curvature::Walls)));
+    let (space, info) = space_of(|| Pushed, 1, &rule);
+    assert_eq!(info.frame_failures, 0, "a frame was not found");
+    // From the walls inwards at all three x, upwards at some and downwards at others.
+    assert!(space.states.len() > 8, "{}", space.states.len());
+    let ways: Vec<f64> = [0.0, 2.0]
+        .iter()
+        .map(|&x| {
+            let mut slow = prepare(&Pushed, &[x]).unwrap().unwrap();
+            rule.place(
+                &Pushed,
+                &mut slow,
+                &mut Workspace::new(1, 1),
+                &mut Info::default(),
+            );
+            let (mut at, mut further) = ([0.0], [0.0]);
+            rule.of(&slow).to_y(&[0.0], &mut at);
+            rule.of(&slow).to_y(&[1.0], &mut further);
+            further[0] - at[0]
+        })
+        .collect();
+    assert!(ways[0] < 0.0 && ways[1] > 0.0, "{ways:?}");
+    for n in 1..=4 {
+        let matrix = space.kernel(&Choices::steps(), &drag(n, &walk(&[1.0]), &rule));
+        space.assert_reversible(&format!("at walls, n = {n}"), &matrix);
+    }
 }

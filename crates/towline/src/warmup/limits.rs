@@ -37,6 +37,11 @@ pub(super) mod start {
     /// With more slow variables than this the climb in x takes gradients only: p + 1 squared over two slow
     /// evaluations for each round would be too many.
     pub const MOST_SLOW: usize = 8;
+    /// A climb that ends without a top, but so many log units above where it began, is followed by another from there, so many in all.
+    pub const STILL_GAINS: f64 = 10.0;
+    /// And so is one that came to a top, but from so many log units below.
+    pub const FROM_AFAR: f64 = 100.0;
+    pub const MOST_CLIMBS: usize = 6;
     /// With more fast variables than this a conditional's curvature is not found by differences.
     pub const MOST_FAST: usize = 24;
     /// With more than these, without and with gradients, it is not found even once, for the axes of frames: some hundred thousand fast

@@ -1,7 +1,9 @@
 //! From a start to the bulk of the marginal: widths, then the mode of the estimated marginal of x.
 
 use super::known;
-use super::limits::start::{BESIDE, MOST_COUPLED, MOST_COUPLED_GRADIENTS, WALLED};
+use super::limits::start::{
+    BESIDE, FROM_AFAR, MOST_CLIMBS, MOST_COUPLED, MOST_COUPLED_GRADIENTS, STILL_GAINS, WALLED,
+};
 pub(super) use super::limits::start::{MOST_FAST, MOST_SLOW};
 use super::prices::Clock;
 use crate::error::Error;
@@ -52,27 +54,50 @@ pub(super) fn search<T: Target>(
         // The covariance was another's: the search has all it would have had.
         marginal.budget += marginal.spent.slow_evaluations as usize;
     }
-    let here = marginal.height(x);
-    let steps = scales(&mut |at| marginal.height(at), x, here);
-    let mut scaled = Scaled {
-        marginal: &mut marginal,
-        origin: x.to_vec(),
-        steps: steps.clone(),
-    };
-    let origin = vec![0.0; x.len()];
-    let ones = vec![1.0; x.len()];
-    let mut slow = None;
     if x.is_empty() {
-    } else if x.len() <= MOST_SLOW {
-        if let Some(peak) = climb_with(&mut scaled, &origin, &ones, 1.0) {
-            slow = scaled.covariance(&peak.curvature);
-            scaled.height(&peak.at);
+        return found(marginal, None, 0);
+    }
+    let (mut from, mut slow) = (x.to_vec(), None);
+    for _ in 0..MOST_CLIMBS {
+        let before = marginal.height(&from);
+        let (arrived, covariance) = climb_from(&mut marginal, &from, before);
+        slow = covariance.or(slow);
+        // Widths felt far down are those of a cliff: a climb in their units may spend all it has on the way, or take a slope, over steps so
+        // small, for a top.
+        let gained = marginal.best.height - before;
+        if gained < STILL_GAINS || arrived && gained < FROM_AFAR {
+            break;
         }
-    } else {
-        // Not having found the top is no failure: the best point met is where the chain begins.
-        let _ = ascend(&mut scaled, &origin, 1.0);
+        from.clone_from(&marginal.best.x);
+        marginal.budget = marginal.spent.slow_evaluations as usize + budget;
     }
     found(marginal, slow, x.len())
+}
+
+/// A climb in units of the widths at its start: whether it came to a top, and the covariance there, where it tells one.
+fn climb_from<T: Target>(
+    marginal: &mut Marginal<'_, T>,
+    from: &[f64],
+    height: f64,
+) -> (bool, Option<Factor>) {
+    let steps = scales(&mut |at| marginal.height(at), from, height);
+    let mut scaled = Scaled {
+        marginal,
+        origin: from.to_vec(),
+        steps,
+    };
+    let (origin, ones) = (vec![0.0; from.len()], vec![1.0; from.len()]);
+    if from.len() > MOST_SLOW {
+        return (ascend(&mut scaled, &origin, 1.0).is_some(), None);
+    }
+    match climb_with(&mut scaled, &origin, &ones, 1.0) {
+        Some(peak) => {
+            let covariance = scaled.covariance(&peak.curvature);
+            scaled.height(&peak.at);
+            (true, covariance)
+        }
+        None => (false, None),
+    }
 }
 
 /// What a climb has found; widths are looked for where it gave no covariance.
@@ -146,6 +171,8 @@ pub(super) struct Marginal<'a, T: Target> {
     curvature: Curvature,
     best: Best,
     modes: Vec<(Vec<f64>, Vec<f64>, f64)>,
+    /// Places with mass at which no mode was found.
+    failed: usize,
     visits: Vec<Sighting>,
     spent: Info,
     budget: usize,
@@ -221,6 +248,7 @@ impl<'a, T: Target> Marginal<'a, T> {
                 height: f64::NEG_INFINITY,
             },
             modes: Vec::new(),
+            failed: 0,
             visits: Vec::new(),
             spent,
             budget,
@@ -289,6 +317,8 @@ impl<'a, T: Target> Marginal<'a, T> {
         self.visits.push(Sighting::new(x, &found));
         if found.log_marginal.is_some() {
             self.modes.push((x.to_vec(), y.clone(), height));
+        } else if height > f64::NEG_INFINITY {
+            self.failed += 1;
         }
         if height > self.best.height {
             self.best = Best {
@@ -363,10 +393,9 @@ impl<'a, T: Target> Marginal<'a, T> {
         false
     }
 
-    /// The share of places at which no mode was found.
+    /// The share of places with mass at which no mode was found.
     fn failing(&self) -> f64 {
-        let failed = self.visits.iter().filter(|v| v.log_marginal.is_none());
-        failed.count() as f64 / self.visits.len().max(1) as f64
+        self.failed as f64 / (self.failed + self.modes.len()).max(1) as f64
     }
 
     /// Where no mode is found that derivatives lead to, it may lie at a wall: if so, frames are looked for at walls from here on.
