@@ -25,8 +25,6 @@ pub struct Known {
     pub fast: usize,
     /// The cost ratio that is given to the run; nothing for a measured one.
     pub ratio: Option<f64>,
-    /// Draws of each chain, where as many as of the others would take hours.
-    pub fewer_draws: Option<u64>,
     /// How many of the fast variables are judged, the first ones.
     pub judged_fast: usize,
     density: Box<Density>,
@@ -52,7 +50,6 @@ impl Known {
             slow,
             fast,
             ratio: Some(1000.0),
-            fewer_draws: None,
             judged_fast: fast.min(2),
             density: Box::new(density),
             gradient: None,
@@ -76,13 +73,6 @@ impl Known {
     #[must_use]
     pub fn costing(mut self, ratio: Option<f64>) -> Self {
         self.ratio = ratio;
-        self
-    }
-
-    /// With no more than so many draws of each chain.
-    #[must_use]
-    pub fn drawing(mut self, most: u64) -> Self {
-        self.fewer_draws = Some(most);
         self
     }
 

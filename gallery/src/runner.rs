@@ -63,7 +63,6 @@ pub fn judge(
     draws: u64,
 ) -> Result<Verdict, towline::Error> {
     let truth = Truth::of(&target);
-    let draws = target.fewer_draws.map_or(draws, |most| most.min(draws));
     let target = Arc::new(target);
     let (mut means, mut worst_slow, mut worst_all) = (Vec::new(), Vec::new(), Vec::new());
     let (mut fast, mut warm, mut chosen, mut warned) = (Vec::new(), Vec::new(), Vec::new(), 0);

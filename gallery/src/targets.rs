@@ -1,6 +1,7 @@
 //! All targets of the gallery, one file for each kind.
 
 mod fast_shapes;
+mod many;
 mod modes;
 mod named;
 mod others;
@@ -22,6 +23,7 @@ pub fn all() -> Vec<Known> {
     all.extend(sizes::all());
     all.extend(others::all());
     all.extend(strangers::all());
+    all.extend(many::all());
     all
 }
 

@@ -10,8 +10,7 @@ pub fn all() -> Vec<Known> {
         walls(),
         half_walls(),
         coupled("chain20", 20, false),
-        // Without a gradient a search for a mode takes some hundred thousand evaluations.
-        coupled("chain200", 200, false).drawing(100),
+        coupled("chain200", 200, false),
         coupled("chain200g", 200, true),
         scales(),
         heavy_fast(),

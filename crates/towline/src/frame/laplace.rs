@@ -8,6 +8,7 @@ use super::slope::{Origin, Slope};
 use crate::error::Error;
 use crate::linalg::{Factor, Inverse, Root, Storage, Stretched, hashed, symmetrise, transpose};
 use crate::optimise::lbfgs::ascend;
+use crate::optimise::surface::clean;
 use crate::optimise::{axes, walls};
 use crate::target::{Scratch, Target};
 use serde::{Deserialize, Serialize};
@@ -85,6 +86,9 @@ impl Curvature {
 
 /// Where no two variables are coupled more than this, widths along the variables are all there is to know.
 const UNCOUPLED: f64 = 0.05;
+
+/// Where a search at walls would begin without mass, it is begun so many widths to the side.
+const SIDES: [f64; 8] = [1.0, -1.0, 2.0, -2.0, 4.0, -4.0, 8.0, -8.0];
 
 /// So many widths from a wall, and from a mode, there is mass.
 const INSIDE: f64 = 0.5;
@@ -192,7 +196,11 @@ impl Laplace {
                 inside: None,
             };
         }
-        self.linear.centre_into(x, &mut room.centre);
+        match self.curvature {
+            // A slope would cross walls that stand still: modes are counted from one place.
+            Curvature::Walls => room.centre.copy(self.linear.centre()),
+            _ => self.linear.centre_into(x, &mut room.centre),
+        }
         self.anchors.correct(x, &mut room.centre);
         if self.curvature == Curvature::Own {
             let linear = self.start_at(&room.centre);
@@ -200,7 +208,7 @@ impl Laplace {
         }
         room.fit(dim);
         if self.curvature == Curvature::Walls {
-            return self.at_walls(target, cache, scratch, room);
+            return self.at_walls(target, x, cache, scratch, room);
         }
         let (found, evaluations) = if self.curvature == Curvature::Local {
             let (height, evaluations) = climb(target, cache, self.root(), scratch, room);
@@ -276,15 +284,17 @@ impl Laplace {
     fn at_walls<T: Target>(
         &self,
         target: &T,
+        x: &[f64],
         cache: &T::Cache,
         scratch: &mut Scratch,
         room: &mut Room,
     ) -> Searched {
+        let tried = self.with_mass(target, x, cache, scratch, &mut room.centre);
         let (centre, root) = (&room.centre[..], &**self.root());
         let begin = Origin { centre, root };
         let mut slope = Slope::new((target, cache, begin), begin, scratch, &mut room.y);
         let edge = walls::climb(&mut slope, &room.origin);
-        let evaluations = slope.evaluations;
+        let evaluations = slope.evaluations + tried;
         let found = edge.and_then(|edge| {
             slope.centre_at(&edge.at);
             let frame = Frame::Affine {
@@ -311,6 +321,36 @@ impl Laplace {
                 inside: None,
             },
         }
+    }
+
+    /// Makes of a centre one that has mass, where one is found: along the linear frame, for walls that move with x, or to either side. Returns the
+    /// evaluations that took.
+    fn with_mass<T: Target>(
+        &self,
+        target: &T,
+        x: &[f64],
+        cache: &T::Cache,
+        scratch: &mut Scratch,
+        centre: &mut Vec<f64>,
+    ) -> u64 {
+        let widths = self.root().sds();
+        let beside = SIDES.iter().map(|side| {
+            let each = centre.iter().zip(&widths);
+            each.map(|(m, width)| m + side * width).collect()
+        });
+        let along = std::iter::once_with(|| self.linear.centre_at(x));
+        let mut tried = 0;
+        let found = std::iter::once(centre.clone())
+            .chain(along)
+            .chain(beside)
+            .find(|y: &Vec<f64>| {
+                tried += 1;
+                clean(target.log_density_in(cache, y, scratch)) > f64::NEG_INFINITY
+            });
+        if let Some(y) = found {
+            *centre = y;
+        }
+        tried
     }
 
     /// The full curvature of the conditional at x, as a root of y's covariance there; with it, the axes of frames are those of

@@ -316,7 +316,8 @@ impl<'a, T: Target> Marginal<'a, T> {
         };
         self.visits.push(Sighting::new(x, &found));
         if found.log_marginal.is_some() {
-            self.modes.push((x.to_vec(), y.clone(), height));
+            let begin = found.begin().map_or_else(|| y.clone(), <[f64]>::to_vec);
+            self.modes.push((x.to_vec(), begin, height));
         } else if height > f64::NEG_INFINITY {
             self.failed += 1;
         }

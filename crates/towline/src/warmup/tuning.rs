@@ -216,10 +216,7 @@ impl Tuning {
     pub(crate) fn rule(&self, kind: FrameKind) -> FrameRule {
         match kind {
             FrameKind::Linear => FrameRule::Linear(self.linear.clone()),
-            FrameKind::Walls => {
-                let laplace = Laplace::new(self.linear.level(), Curvature::Walls);
-                FrameRule::Laplace(Box::new(laplace.anchored(self.anchors.clone())))
-            }
+            FrameKind::Walls => self.searched(Curvature::Walls),
             FrameKind::Laplace => self.searched(Curvature::Local),
             FrameKind::Axes => self.searched(Curvature::Axes),
             FrameKind::Mode => self.searched(Curvature::Learned),
