@@ -74,9 +74,42 @@ impl Neal {
     }
 }
 
+/// How a run of a model goes.
+trait Goes: Model + Send + Sync + Sized + 'static {
+    fn go(
+        run: Run<Self>,
+        ranks: &mut Ranks,
+        stop: Arc<AtomicBool>,
+        see: &mut dyn FnMut(&Progress),
+    ) -> Result<Ended, Error>;
+}
+
+impl Goes for Neal {
+    fn go(
+        run: Run<Self>,
+        ranks: &mut Ranks,
+        stop: Arc<AtomicBool>,
+        see: &mut dyn FnMut(&Progress),
+    ) -> Result<Ended, Error> {
+        run.go_among(ranks, stop, see)
+    }
+}
+
+impl Goes for LatentGaussian {
+    /// Beside its evaluations, calls through a pointer are nothing.
+    fn go(
+        run: Run<Self>,
+        ranks: &mut Ranks,
+        stop: Arc<AtomicBool>,
+        see: &mut dyn FnMut(&Progress),
+    ) -> Result<Ended, Error> {
+        run.go_forgetting(ranks, stop, see)
+    }
+}
+
 struct Sampled<M>(Arc<M>);
 
-impl<M: Model + Send + Sync + 'static> Sample for Sampled<M> {
+impl<M: Goes> Sample for Sampled<M> {
     fn create(
         &self,
         folder: &Path,
@@ -91,12 +124,12 @@ impl<M: Model + Send + Sync + 'static> Sample for Sampled<M> {
         let (limit, every) = (settings.time_limit, settings.checkpoint_every);
         let model = &self.0;
         let make = || Run::create(folder, Arc::clone(model), description, settings);
-        Run::among(ranks, model, make)?
+        let run = Run::among(ranks, model, make)?
             .threads(threads)
             .workers(workers)
             .time_limit(limit)
-            .checkpoint_every(every)
-            .go_among(ranks, stop, see)
+            .checkpoint_every(every);
+        M::go(run, ranks, stop, see)
     }
 
     fn resume(
@@ -115,12 +148,12 @@ impl<M: Model + Send + Sync + 'static> Sample for Sampled<M> {
                 None => Ok(run),
             }
         };
-        Run::among(ranks, model, make)?
+        let run = Run::among(ranks, model, make)?
             .threads(changes.threads)
             .workers(changes.workers)
             .time_limit(changes.time_limit)
             .checkpoint_every(changes.checkpoint_every)
-            .strict(changes.strict)
-            .go_among(ranks, stop, see)
+            .strict(changes.strict);
+        M::go(run, ranks, stop, see)
     }
 }
