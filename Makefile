@@ -57,6 +57,8 @@ tools:
 EVERYTHING = --workspace $(WITHOUT_MPI) --features towline-cli/parquet,towline-python/extension-module
 # The bench has no tests: it is linted, and built where it runs.
 TESTED = $(EVERYTHING) --exclude towline-bench
+# Of the examples only those that tests run: the others are linted, and compile the engine for their own targets.
+TARGETS = --lib --bins --tests --example own_model $(if $(MPI),--example broken)
 
 ## built      lints, docs, and everything that tests run, compiled
 built:
@@ -65,14 +67,14 @@ built:
 	$(MAKE) compiled
 
 compiled:
-	cargo build $(TESTED) --all-targets
+	cargo build $(TESTED) $(TARGETS)
 
 ## test-rust  tests of all crates, side by side where cargo-nextest is installed
 test-rust: compiled
 	if cargo nextest --version >/dev/null 2>&1; then \
-		cargo nextest run $(TESTED) --status-level slow --no-fail-fast; \
+		cargo nextest run $(TESTED) $(TARGETS) --status-level slow --no-fail-fast; \
 	else \
-		cargo test $(TESTED) --no-fail-fast --lib --bins --tests --examples; \
+		cargo test $(TESTED) $(TARGETS) --no-fail-fast; \
 	fi
 	cargo test $(TESTED) --doc
 

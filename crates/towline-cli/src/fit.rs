@@ -10,7 +10,7 @@ pub use options::Options;
 pub use show::render;
 
 use crate::failure::Failure;
-use crate::sampling::{self, boxed};
+use crate::sampling;
 use anyhow::{Context, Result, anyhow};
 use std::io::{self, Write};
 use towline::run::Ranks;
@@ -46,7 +46,7 @@ pub fn run(options: Options, ranks: &mut Ranks) -> Result<(), Failure> {
     }
     let unfactorised = target.unfactorised();
     let ended = sampling::begin(
-        &*boxed(target),
+        &*target.sampled(),
         &folder,
         description,
         &options.sampling,

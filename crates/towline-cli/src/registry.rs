@@ -1,11 +1,11 @@
 //! The models that the command can run by name, and how a run's model is built again from its manifest.
 
-use crate::builtin::{Neal1, Neal2};
+use crate::builtin::Neal;
 use crate::fit;
-use crate::sampling::{Sample, boxed};
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
 use std::path::Path;
+use towline_models::Sample;
 
 /// A built-in example: what it is called, what it is, and the model.
 pub struct BuiltIn {
@@ -21,12 +21,12 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn {
         name: "neal1",
         about: "the report's first test: one slow and one fast variable",
-        make: || Ok(boxed(Neal1)),
+        make: || Ok(Neal::ONE.sampled()),
     },
     BuiltIn {
         name: "neal2",
         about: "its second test: one slow and two fast variables",
-        make: || Ok(boxed(Neal2)),
+        make: || Ok(Neal::TWO.sampled()),
     },
 ];
 

@@ -2,13 +2,14 @@
 
 use crate::failure::Failure;
 use crate::registry::model_from_manifest;
-use crate::sampling::{self, Changes, duration};
+use crate::sampling::{self, duration};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
 use towline::run::Ranks;
 use towline::store::Manifest;
+use towline_models::Changes;
 
 /// Flags of `towline resume`. Those of a new run are known here only to be refused by name.
 #[derive(Debug, Args)]
@@ -120,7 +121,6 @@ pub fn run(options: &Options, ranks: &mut Ranks) -> Result<(), Failure> {
         time_limit: options.time_limit,
         checkpoint_every: options.checkpoint_every,
         strict: options.strict,
-        quiet: options.quiet,
     };
-    sampling::resume(&*model, &options.dir, &changes, ranks)
+    sampling::resume(&*model, &options.dir, &changes, options.quiet, ranks)
 }

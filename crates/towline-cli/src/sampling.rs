@@ -13,114 +13,12 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
-use towline::Model;
-use towline::run::{Ended, Progress, Ranks, Run, Settings};
+use towline::run::{Ended, Progress, Ranks};
 use towline::store::RunDir;
+use towline_models::{Changes, Sample};
 
 /// Of more draws than this no summary is shown unasked: it takes seconds, and memory that grows with them.
 const MOST_SUMMARISED: usize = 1 << 20;
-
-/// A model of whatever type, as something that can be sampled, by this process or by several.
-pub trait Sample {
-    /// Begins a run.
-    fn create(
-        &self,
-        folder: &Path,
-        description: Value,
-        settings: Settings,
-        ranks: &mut Ranks,
-        stop: Arc<AtomicBool>,
-        see: &mut dyn FnMut(&Progress),
-    ) -> Result<Ended, towline::Error>;
-
-    /// Continues one.
-    fn resume(
-        &self,
-        folder: &Path,
-        changes: &Changes,
-        ranks: &mut Ranks,
-        stop: Arc<AtomicBool>,
-        see: &mut dyn FnMut(&Progress),
-    ) -> Result<Ended, towline::Error>;
-}
-
-/// What may be changed when a run is continued.
-#[derive(Debug, Clone, Default)]
-pub struct Changes {
-    /// Draws of each chain.
-    pub draws: Option<u64>,
-    /// Threads.
-    pub threads: Option<usize>,
-    /// Slow points that are weighed at a time.
-    pub workers: Option<usize>,
-    /// The standard error to stop at.
-    pub error: Option<f64>,
-    /// How long to run.
-    pub time_limit: Option<Duration>,
-    /// The time between two checkpoints.
-    pub checkpoint_every: Option<Duration>,
-    /// Whether the model must give the recorded log density to the bit.
-    pub strict: bool,
-    /// Whether to say nothing about progress.
-    pub quiet: bool,
-}
-
-struct Sampled<M>(Arc<M>);
-
-/// A model as something that can be sampled.
-pub fn boxed<M: Model + Send + Sync + 'static>(model: M) -> Box<dyn Sample> {
-    Box::new(Sampled(Arc::new(model)))
-}
-
-impl<M: Model + Send + Sync + 'static> Sample for Sampled<M> {
-    fn create(
-        &self,
-        folder: &Path,
-        description: Value,
-        settings: Settings,
-        ranks: &mut Ranks,
-        stop: Arc<AtomicBool>,
-        see: &mut dyn FnMut(&Progress),
-    ) -> Result<Ended, towline::Error> {
-        // What is not part of a run, so that whoever joins one has to be told.
-        let (threads, workers) = (settings.threads, settings.workers);
-        let (limit, every) = (settings.time_limit, settings.checkpoint_every);
-        let model = &self.0;
-        let make = || Run::create(folder, Arc::clone(model), description, settings);
-        Run::among(ranks, model, make)?
-            .threads(threads)
-            .workers(workers)
-            .time_limit(limit)
-            .checkpoint_every(every)
-            .go_among(ranks, stop, see)
-    }
-
-    fn resume(
-        &self,
-        folder: &Path,
-        changes: &Changes,
-        ranks: &mut Ranks,
-        stop: Arc<AtomicBool>,
-        see: &mut dyn FnMut(&Progress),
-    ) -> Result<Ended, towline::Error> {
-        let model = &self.0;
-        let make = || {
-            let run = Run::open(folder, Arc::clone(model))?.error(changes.error)?;
-            match changes.draws {
-                Some(draws) => run.draws(draws),
-                None => Ok(run),
-            }
-        };
-        Run::among(ranks, model, make)?
-            .threads(changes.threads)
-            .workers(changes.workers)
-            .time_limit(changes.time_limit)
-            .checkpoint_every(changes.checkpoint_every)
-            .strict(changes.strict)
-            .go_among(ranks, stop, see)
-    }
-}
 
 /// Samples a model into a new run directory.
 pub fn begin(
@@ -146,9 +44,10 @@ pub fn resume(
     model: &dyn Sample,
     folder: &Path,
     changes: &Changes,
+    quiet: bool,
     ranks: &mut Ranks,
 ) -> Result<(), Failure> {
-    let quiet = changes.quiet || !ranks.leads();
+    let quiet = quiet || !ranks.leads();
     let stop = stop_on_ctrl_c()?;
     let told = Arc::clone(&stop);
     let mut display = Display::new(quiet, ranks.leads().then_some(told));

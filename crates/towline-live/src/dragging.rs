@@ -10,7 +10,7 @@ use towline::{
     Chain, Cost, Drag, Error, Factor, FastMove, FrameRule, Kernel, Model, RandomWalk, Rng,
     SlowProposal, Target, Warmup, diagnose,
 };
-use towline_models::neal::Neal1;
+use towline_models::neal::Neal;
 
 /// The sliders.
 #[derive(Debug, Clone, Deserialize)]
@@ -42,7 +42,7 @@ pub const COST_RATIO: f64 = 1000.0;
 /// A chain, and x after each step.
 #[derive(Debug)]
 pub struct Dragging {
-    chain: Chain<&'static Neal1>,
+    chain: Chain<&'static Neal>,
     x: Vec<f64>,
     chosen: Option<Chosen>,
 }
@@ -96,7 +96,7 @@ impl Dragging {
     /// A chain with these settings, from the start that `towline run neal1 --chains 1` has with this seed.
     pub fn new(settings: &Settings) -> Outcome<Self> {
         let mut rng = Rng::stream(settings.seed, 0);
-        let (x, y) = Neal1.start(&mut rng).map_err(words)?;
+        let (x, y) = Neal::ONE.start(&mut rng).map_err(words)?;
         if settings.frame == Frame::Auto {
             let warm = warm(&x, &y, &mut rng).map_err(words)?;
             let tuning = &warm.tuning;
@@ -122,7 +122,7 @@ impl Dragging {
         chosen: Option<Chosen>,
     ) -> Outcome<Self> {
         Ok(Self {
-            chain: Chain::new(&Neal1, kernel, x, y, rng).map_err(words)?,
+            chain: Chain::new(&Neal::ONE, kernel, x, y, rng).map_err(words)?,
             x: Vec::new(),
             chosen,
         })
@@ -184,7 +184,7 @@ pub fn warm(x: &[f64], y: &[f64], rng: &mut Rng) -> Result<Warm, Error> {
         cost: Cost::Ratio(COST_RATIO),
         ..Warmup::default()
     };
-    warmup.run_pooled(&Neal1, x, y, rng, &mut Letters::alone())
+    warmup.run_pooled(&Neal::ONE, x, y, rng, &mut Letters::alone())
 }
 
 fn kernel(settings: &Settings) -> Result<Kernel, Error> {
@@ -212,11 +212,13 @@ fn frame(frame: Frame) -> Result<FrameRule, Error> {
 
 /// Log densities at one x.
 pub fn densities(x: f64, y: &[f64]) -> Outcome<Vec<f64>> {
-    let given = Neal1
+    let given = Neal::ONE
         .prepare(&[x])
         .map_err(words)?
         .ok_or("x is outside of the support")?;
-    Ok(y.iter().map(|&y| Neal1.log_density(&given, &[y])).collect())
+    Ok(y.iter()
+        .map(|&y| Neal::ONE.log_density(&given, &[y]))
+        .collect())
 }
 
 #[cfg(test)]

@@ -95,7 +95,7 @@ impl Session {
             Request::Chain { model, csv, plan } => {
                 let chaining = match model {
                     Some(model) => Model::read(&model, &csv)?.chain(plan)?,
-                    None => warming::of(&towline_models::neal::Neal1, plan)?,
+                    None => warming::of(&towline_models::neal::Neal::ONE, plan)?,
                 };
                 let names = value(&chaining.names())?;
                 self.chaining = Some(chaining);

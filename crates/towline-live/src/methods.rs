@@ -10,7 +10,7 @@ use towline::{
     Chain, Drag, Draw, Error, Factor, FastMove, FrameRule, Kernel, RandomWalk, Rng, SlowProposal,
     Target, diagnose,
 };
-use towline_models::neal::{Neal1, NealMarginal, draw_x, draw_y};
+use towline_models::neal::{Neal, draw_x, draw_y};
 
 /// What a method gave.
 #[derive(Debug, Serialize)]
@@ -50,25 +50,25 @@ pub fn all(iterations: u64, seed: u64) -> Outcome<Vec<Method>> {
     add(
         "joint Metropolis",
         "x, y 0.5",
-        of(&Neal1, 1, joint, iterations, rng(0)),
+        of(&Neal::ONE, 1, joint, iterations, rng(0)),
     )?;
     let single = || Ok(Single::new(vec![0.25], vec![0.25]).into());
     add(
         "one variable at a time",
         "x, y 0.25",
-        of(&Neal1, 1, single, iterations, rng(1)),
+        of(&Neal::ONE, 1, single, iterations, rng(1)),
     )?;
     let marginal = || Ok(Kernel::metropolis(SlowProposal::random_walk(&[1.0])?));
     add(
         "marginal Metropolis, the ideal",
         "x 1",
-        of(&NealMarginal, 0, marginal, iterations, rng(2)),
+        of(&Neal::MARGINAL, 0, marginal, iterations, rng(2)),
     )?;
     let plain = || drag(20, 0.2, FrameRule::Identity);
     add(
         "drag",
         "n = 20, x 1, y 0.2",
-        of(&Neal1, 1, plain, iterations, rng(3)),
+        of(&Neal::ONE, 1, plain, iterations, rng(3)),
     )?;
     let framed = || {
         let origin = Linear::new(vec![0.0], vec![0.0], vec![0.0], sds(&[1.0])?)?;
@@ -81,7 +81,7 @@ pub fn all(iterations: u64, seed: u64) -> Outcome<Vec<Method>> {
     add(
         "drag in the Laplace frame",
         "n = 2, x 1, z 2.4",
-        of(&Neal1, 1, framed, iterations, rng(4)),
+        of(&Neal::ONE, 1, framed, iterations, rng(4)),
     )?;
     let auto = || {
         let warm = warm(&[2.0], &[0.0], &mut rng(6))?;
@@ -90,7 +90,7 @@ pub fn all(iterations: u64, seed: u64) -> Outcome<Vec<Method>> {
     add(
         "warm-up chooses",
         "nothing set",
-        of(&Neal1, 1, auto, iterations, rng(5)),
+        of(&Neal::ONE, 1, auto, iterations, rng(5)),
     )?;
     Ok(rows)
 }

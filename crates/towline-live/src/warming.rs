@@ -229,7 +229,7 @@ mod tests {
     use crate::fitting;
     use towline::run::{Run, Settings};
     use towline::store::RunDir;
-    use towline_models::neal::Neal1;
+    use towline_models::neal::Neal;
 
     const CHAINS: usize = 3;
     const SEED: u64 = 5;
@@ -297,9 +297,11 @@ mod tests {
 
     #[test]
     fn chains_that_write_letters_draw_what_a_run_draws() {
-        let chains = (0..CHAINS).map(|k| of(&Neal1, plan(k)).unwrap()).collect();
+        let chains = (0..CHAINS)
+            .map(|k| of(&Neal::ONE, plan(k)).unwrap())
+            .collect();
         let (draws, rounds) = by_letters(chains);
-        assert_eq!(draws, by_a_run(Neal1));
+        assert_eq!(draws, by_a_run(Neal::ONE));
         assert!(rounds > 5, "{rounds}");
     }
 

@@ -27,6 +27,8 @@ mod pool;
 mod predict;
 mod rank;
 mod resolve;
+#[cfg(not(target_family = "wasm"))]
+mod sample;
 mod sparse;
 mod spec;
 mod special;
@@ -52,6 +54,8 @@ pub use predict::{
     Surface, What,
 };
 pub use resolve::{Chosen, Field, ModelParts, Resolved};
+#[cfg(not(target_family = "wasm"))]
+pub use sample::{Changes, Sample};
 pub use sparse::Grouping;
 pub use spec::{DataSpec, FamilyKind, GpSpec, Link, MissingRule, ModelFile, PriorTexts};
 pub use table::{Cells, Table};

@@ -4,24 +4,29 @@
 //! about y with standard deviation 0.2. In both tests x has the density exp(−x²)/(1 + x²).
 
 use std::f64::consts::FRAC_1_SQRT_2;
-use towline::{Column, Model, ModelError, Rng, Role, Target};
+use std::ops::ControlFlow;
+use towline::{Chain, Column, Draw, Error, Info, Kernel, Model, ModelError, Rng, Role, Target};
 
-/// Test 1: E = x² + 50 (1 + x²)² (y − sin x)²; sin x stands for a long computation.
+/// One of them. One type for all, so that the engine is compiled once for the command's own examples: which it is shows in the number of
+/// fast variables, and where that is known to the compiler, as in paths of few of them, it costs nothing to ask.
 #[derive(Clone, Copy, Debug)]
-pub struct Neal1;
+pub struct Neal {
+    fast: usize,
+}
 
-/// Test 2: test 1 with a second fast variable, E₂ = E₁ + 12.5 (z − y)².
-#[derive(Clone, Copy, Debug)]
-pub struct Neal2;
-
-/// The marginal of x in both tests: E = x² + ln(1 + x²).
-#[derive(Clone, Copy, Debug)]
-pub struct NealMarginal;
+impl Neal {
+    /// Test 1: E = x² + 50 (1 + x²)² (y − sin x)²; sin x stands for a long computation.
+    pub const ONE: Self = Self { fast: 1 };
+    /// Test 2: test 1 with a second fast variable, E₂ = E₁ + 12.5 (z − y)².
+    pub const TWO: Self = Self { fast: 2 };
+    /// The marginal of x in both tests: E = x² + ln(1 + x²).
+    pub const MARGINAL: Self = Self { fast: 0 };
+}
 
 /// What is known once x is: all that the fast evaluations need.
 #[derive(Clone, Copy, Debug)]
 pub struct Given {
-    /// −x².
+    /// −x²; of the marginal, all of its log density.
     base: f64,
     /// sin x, the mean of y.
     centre: f64,
@@ -39,6 +44,15 @@ impl Given {
         }
     }
 
+    fn marginal(x: f64) -> Self {
+        let square = x * x;
+        Self {
+            base: -square - square.ln_1p(),
+            centre: 0.0,
+            stiffness: 0.0,
+        }
+    }
+
     #[inline]
     fn log_density(&self, y: f64) -> f64 {
         let off = y - self.centre;
@@ -46,30 +60,26 @@ impl Given {
     }
 }
 
-impl Target for Neal1 {
+impl Target for Neal {
     type Cache = Given;
 
     fn prepare(&self, x: &[f64]) -> Result<Option<Given>, ModelError> {
-        Ok(Some(Given::new(x[0])))
+        Ok(Some(match self.fast {
+            0 => Given::marginal(x[0]),
+            _ => Given::new(x[0]),
+        }))
     }
 
     #[inline]
     fn log_density(&self, given: &Given, y: &[f64]) -> f64 {
-        given.log_density(y[0])
-    }
-}
-
-impl Target for Neal2 {
-    type Cache = Given;
-
-    fn prepare(&self, x: &[f64]) -> Result<Option<Given>, ModelError> {
-        Ok(Some(Given::new(x[0])))
-    }
-
-    #[inline]
-    fn log_density(&self, given: &Given, y: &[f64]) -> f64 {
-        let off = y[1] - y[0];
-        given.log_density(y[0]) - 12.5 * off * off
+        match y {
+            [] => given.base,
+            [y] => given.log_density(*y),
+            [y, z, ..] => {
+                let off = z - y;
+                given.log_density(*y) - 12.5 * off * off
+            }
+        }
     }
 }
 
@@ -79,24 +89,10 @@ fn dispersed(rng: &mut Rng, fast: usize) -> (Vec<f64>, Vec<f64>) {
     (vec![x], (0..fast).map(|_| 2.0 * rng.normal()).collect())
 }
 
-impl Model for Neal1 {
+impl Model for Neal {
     fn columns(&self) -> Vec<Column> {
-        vec![Column::new("x", Role::Slow), Column::new("y", Role::Fast)]
-    }
-
-    fn report(&self, x: &[f64], y: &[f64], _: &Given, row: &mut [f64]) {
-        row[0] = x[0];
-        row[1] = y[0];
-    }
-
-    fn start(&self, rng: &mut Rng) -> Result<(Vec<f64>, Vec<f64>), ModelError> {
-        Ok(dispersed(rng, 1))
-    }
-}
-
-impl Model for Neal2 {
-    fn columns(&self) -> Vec<Column> {
-        let fast = ["y", "z"].map(|name| Column::new(name, Role::Fast));
+        let fast = ["y", "z"].into_iter().take(self.fast);
+        let fast = fast.map(|name| Column::new(name, Role::Fast));
         std::iter::once(Column::new("x", Role::Slow))
             .chain(fast)
             .collect()
@@ -108,21 +104,29 @@ impl Model for Neal2 {
     }
 
     fn start(&self, rng: &mut Rng) -> Result<(Vec<f64>, Vec<f64>), ModelError> {
-        Ok(dispersed(rng, 2))
+        Ok(dispersed(rng, self.fast))
     }
 }
 
-impl Target for NealMarginal {
-    type Cache = f64;
-
-    fn prepare(&self, x: &[f64]) -> Result<Option<f64>, ModelError> {
-        let square = x[0] * x[0];
-        Ok(Some(-square - square.ln_1p()))
-    }
-
-    fn log_density(&self, log_density: &f64, _: &[f64]) -> f64 {
-        *log_density
-    }
+/// Runs a chain of one of them, shows every draw, and says what it did. Here, and not where it is called, since here the engine is compiled
+/// for these targets.
+///
+/// # Errors
+/// What the engine refuses.
+pub fn run(
+    test: Neal,
+    kernel: Kernel,
+    (x, y): (&[f64], &[f64]),
+    rng: Rng,
+    steps: u64,
+    see: &mut dyn FnMut(&Draw<'_>),
+) -> Result<Info, Error> {
+    let mut chain = Chain::new(test, kernel, x, y, rng)?;
+    chain.run(steps, |draw: &Draw<'_>| {
+        see(draw);
+        ControlFlow::Continue(())
+    })?;
+    Ok(chain.totals())
 }
 
 /// An exact draw of x, by rejection from the normal density in proportion to exp(−x²).
@@ -178,11 +182,12 @@ mod tests {
     fn the_densities_are_the_papers_energies_negated() {
         let (x, y, z) = (0.7f64, 0.5, 0.2);
         let energy = x * x + 50.0 * (1.0 + x * x).powi(2) * (y - x.sin()).powi(2);
-        let given = Neal1.prepare(&[x]).unwrap().unwrap();
-        assert!((Neal1.log_density(&given, &[y]) + energy).abs() < 1e-12);
+        let given = Neal::ONE.prepare(&[x]).unwrap().unwrap();
+        assert!((Neal::ONE.log_density(&given, &[y]) + energy).abs() < 1e-12);
         let energy = energy + 12.5 * (z - y).powi(2);
-        assert!((Neal2.log_density(&given, &[y, z]) + energy).abs() < 1e-12);
-        let marginal = NealMarginal.prepare(&[x]).unwrap().unwrap();
+        assert!((Neal::TWO.log_density(&given, &[y, z]) + energy).abs() < 1e-12);
+        let given = Neal::MARGINAL.prepare(&[x]).unwrap().unwrap();
+        let marginal = Neal::MARGINAL.log_density(&given, &[]);
         assert!((marginal + x * x + (1.0 + x * x).ln()).abs() < 1e-12);
     }
 }

@@ -14,6 +14,18 @@ pub(crate) type AnyTarget<'a> = dyn Target<Cache = AnyCache> + 'a;
 /// A model whose type is forgotten.
 pub(crate) type AnyModel<'a> = dyn Model<Cache = AnyCache> + 'a;
 
+/// A model that threads share.
+pub(crate) trait Shared: Send + Sync {
+    /// It, its type forgotten.
+    fn any(&self) -> Box<AnyModel<'_>>;
+}
+
+impl<M: Model + Send + Sync> Shared for M {
+    fn any(&self) -> Box<AnyModel<'_>> {
+        Box::new(Erased(self))
+    }
+}
+
 /// A target with its caches in boxes: as `&AnyTarget` it is the same type whatever the target was. The arithmetic stays the target's
 /// own, so draws are the same to the bit.
 pub(crate) struct Erased<'a, T>(pub &'a T);

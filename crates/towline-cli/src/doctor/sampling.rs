@@ -1,9 +1,9 @@
 //! Whether sampling works here: the report's first test, whose variance of x is known.
 
 use super::Finding;
-use crate::builtin::Neal1;
+use crate::builtin::{self, Neal};
 use std::time::Instant;
-use towline::{Chain, Cost, Error, Rng, Warmup, diagnose};
+use towline::{Cost, Draw, Error, Rng, Warmup, diagnose};
 
 /// The variance of x, by quadrature.
 const VARIANCE: f64 = 0.319_483_8;
@@ -49,12 +49,10 @@ fn squares() -> Result<Vec<f64>, Error> {
         cost: Cost::Ratio(1000.0),
         ..Warmup::default()
     };
-    let warm = warmup.run(&Neal1, &[2.0], &[0.0], &mut rng)?;
-    let mut chain = Chain::new(Neal1, warm.tuning.kernel()?, &warm.x, &warm.y, rng)?;
-    (0..DRAWS)
-        .map(|_| {
-            chain.advance()?;
-            Ok(chain.x()[0].powi(2))
-        })
-        .collect()
+    let warm = warmup.run(&Neal::ONE, &[2.0], &[0.0], &mut rng)?;
+    let (kernel, start) = (warm.tuning.kernel()?, (&warm.x[..], &warm.y[..]));
+    let mut squares = Vec::with_capacity(DRAWS);
+    let see = &mut |draw: &Draw<'_>| squares.push(draw.x[0].powi(2));
+    builtin::run(Neal::ONE, kernel, start, rng, DRAWS as u64, see)?;
+    Ok(squares)
 }

@@ -1,11 +1,10 @@
 //! A fitted model as its run's manifest describes it: enough to build it again, and to notice other data.
 
-use crate::sampling::{Sample, boxed};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
-use towline_models::{Error, ModelFile, Resolved};
+use towline_models::{Error, ModelFile, Resolved, Sample};
 
 /// What the manifest says of a fit.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -90,9 +89,8 @@ impl Description {
 
 /// The model of a run, to continue it.
 pub fn from_manifest(model: &Value, folder: &Path) -> Result<Box<dyn Sample>> {
-    Ok(boxed(
-        Description::parse(model)?.resolve(folder)?.parts.build()?,
-    ))
+    let resolved = Description::parse(model)?.resolve(folder)?;
+    Ok(resolved.parts.build()?.sampled())
 }
 
 /// A file's path as seen from a folder, so that both can be moved together.

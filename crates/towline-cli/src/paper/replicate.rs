@@ -3,15 +3,13 @@
 use super::frames;
 use super::plan::RowPlan;
 use super::spec::{Method, Spec};
-use crate::builtin::{Neal1, Neal2, NealMarginal, draw_x, draw_y, draw_z};
+use crate::builtin::{self, Neal, draw_x, draw_y, draw_z};
 use anyhow::anyhow;
-use std::ops::ControlFlow;
 use std::thread;
 use towline::kernel::{Joint, Single};
 use towline::run::Together;
 use towline::{
-    Chain, Drag, Draw, Error, Factor, FastMove, Info, Kernel, Model, RandomWalk, Rng, SlowProposal,
-    Target,
+    Drag, Draw, Error, Factor, FastMove, Info, Kernel, Model, RandomWalk, Rng, SlowProposal,
 };
 
 /// Iterations between two reports of progress: some milliseconds of work.
@@ -35,16 +33,12 @@ pub struct Replicate {
 pub fn run(row: &RowPlan, mut rng: Rng, progress: impl Fn(u64)) -> Result<Replicate, Error> {
     let (x, y) = exact_draw(&mut rng);
     let kernel = kernel(&row.spec)?;
-    let marginal = row.spec.method == Method::Marginal;
-    match row.spec.test {
-        _ if marginal => follow(
-            Chain::new(NealMarginal, kernel, &x, &[], rng)?,
-            row,
-            progress,
-        ),
-        1 => follow(Chain::new(Neal1, kernel, &x, &y[..1], rng)?, row, progress),
-        _ => follow(Chain::new(Neal2, kernel, &x, &y, rng)?, row, progress),
-    }
+    let (test, fast) = match row.spec.test {
+        _ if row.spec.method == Method::Marginal => (Neal::MARGINAL, 0),
+        1 => (Neal::ONE, 1),
+        _ => (Neal::TWO, 2),
+    };
+    follow(test, kernel, (&x, &y[..fast]), rng, row, progress)
 }
 
 /// Runs chains that warm up together, as those of `towline run` do, one at a time on this thread's account. After
@@ -57,28 +51,20 @@ pub fn run_together(
     rngs: Vec<Rng>,
     progress: impl Fn(u64) + Sync,
 ) -> anyhow::Result<Vec<Replicate>> {
-    match row.spec.test {
-        1 => warmed(&Neal1, row, rngs, &progress),
-        _ => warmed(&Neal2, row, rngs, &progress),
-    }
-}
-
-fn warmed<T: Model + Sync>(
-    model: &T,
-    row: &RowPlan,
-    rngs: Vec<Rng>,
-    progress: &(impl Fn(u64) + Sync),
-) -> anyhow::Result<Vec<Replicate>> {
+    let test = match row.spec.test {
+        1 => Neal::ONE,
+        _ => Neal::TWO,
+    };
     let together = Together::new(rngs.len(), 1);
     let one = |k: usize, mut rng: Rng| {
         together.member(k).begin(|member| {
-            let (x, y) = model.start(&mut rng).map_err(|why| anyhow!("{why}"))?;
-            let warm = frames::warmup().run_pooled(model, &x, &y, &mut rng, member);
+            let (x, y) = test.start(&mut rng).map_err(|why| anyhow!("{why}"))?;
+            let warm = frames::warmup().run_pooled(&test, &x, &y, &mut rng, member);
             let warm = warm.inspect_err(|error| member.leave(&error.to_string()))?;
             let (x, y) = exact_draw(&mut rng);
             let y = &y[..row.spec.test.into()];
-            let chain = Chain::new(model, warm.tuning.kernel()?, &x, y, rng)?;
-            Ok(follow(chain, row, progress)?)
+            let kernel = warm.tuning.kernel()?;
+            Ok(follow(test, kernel, (&x, y), rng, row, &progress)?)
         })
     };
     thread::scope(|scope| {
@@ -126,32 +112,31 @@ fn kernel(spec: &Spec) -> Result<Kernel, Error> {
     })
 }
 
-fn follow<T: Target>(
-    mut chain: Chain<T>,
+fn follow(
+    test: Neal,
+    kernel: Kernel,
+    start: (&[f64], &[f64]),
+    rng: Rng,
     row: &RowPlan,
     progress: impl Fn(u64),
 ) -> Result<Replicate, Error> {
-    let mut before = chain.y().to_vec();
+    let mut before = start.1.to_vec();
     let mut moved = vec![0; before.len()];
     let mut x = Vec::with_capacity(row.length as usize);
-    let mut left = row.length;
-    while left > 0 {
-        let steps = left.min(STRIDE);
-        chain.run(steps, |draw: &Draw<'_>| {
-            x.push(draw.x[0]);
-            // `Info` counts the moves of all fast variables together; which one moved shows here.
-            for (k, now) in draw.y.iter().enumerate() {
-                moved[k] += u64::from(*now != before[k]);
-                before[k] = *now;
-            }
-            ControlFlow::Continue(())
-        })?;
-        progress(steps);
-        left -= steps;
-    }
-    Ok(Replicate {
-        totals: chain.totals(),
-        moved,
-        x,
-    })
+    let mut untold = 0;
+    let see = &mut |draw: &Draw<'_>| {
+        x.push(draw.x[0]);
+        // `Info` counts the moves of all fast variables together; which one moved shows here.
+        for (k, now) in draw.y.iter().enumerate() {
+            moved[k] += u64::from(*now != before[k]);
+            before[k] = *now;
+        }
+        untold += 1;
+        if untold == STRIDE {
+            progress(std::mem::take(&mut untold));
+        }
+    };
+    let totals = builtin::run(test, kernel, start, rng, row.length, see)?;
+    progress(untold);
+    Ok(Replicate { totals, moved, x })
 }

@@ -101,7 +101,12 @@ impl Scale {
         self.weigh_any(&Erased(model), index, x)
     }
 
-    fn weigh_any(&self, model: &AnyModel<'_>, index: usize, x: &[f64]) -> Result<Weighted, Error> {
+    pub(crate) fn weigh_any(
+        &self,
+        model: &AnyModel<'_>,
+        index: usize,
+        x: &[f64],
+    ) -> Result<Weighted, Error> {
         match prepare(&model, x)? {
             None => Ok(Weighted::without_mass(index, x)),
             Some(slow) => self.weigh_prepared(model, index, x, &slow.cache),

@@ -8,6 +8,7 @@ pub(crate) mod conditional;
 pub(crate) mod density;
 pub(crate) mod end;
 pub(crate) mod ends;
+pub(crate) mod forgotten;
 pub(crate) mod ledger;
 pub(crate) mod moves;
 pub(crate) mod nested;

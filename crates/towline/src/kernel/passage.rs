@@ -203,12 +203,24 @@ impl<'a, T: Target> Passage<'a, T> {
         let Workspace {
             z, moves, buffers, ..
         } = work;
-        if self.is_framed() {
-            let between = Between::new(from, to, self.framed(), buffers);
-            drag(self.n, self.inner, between, start, z, moves, rng)
-        } else {
-            let between = Between::new(from, to, [Plain; 2], buffers);
-            drag(self.n, self.inner, between, start, z, moves, rng)
+        match self.inner {
+            Some(FastMove::RandomWalk(walk)) if !self.is_framed() && !z.is_empty() => {
+                let mut between = Between::new(from, to, [Plain; 2], buffers);
+                let (n, way) = (self.n, &mut between);
+                // With few fast variables the whole path lives in registers.
+                let walked = match z.len() {
+                    1 => path::in_array::<_, _, 1>(n, walk, way, start, z, rng),
+                    2 => path::in_array::<_, _, 2>(n, walk, way, start, z, rng),
+                    3 => path::in_array::<_, _, 3>(n, walk, way, start, z, rng),
+                    _ => path::in_vector(n, walk, way, start, z, moves, rng),
+                };
+                finish(walked, between)
+            }
+            // In a frame that is none z is copied, to the same bits: not worth compiling every move for every target once more.
+            inner => {
+                let between = Between::new(from, to, self.framed(), buffers);
+                drag(self.n, inner, between, start, z, moves, rng)
+            }
         }
     }
 
@@ -300,16 +312,6 @@ fn drag<T: Target, V: View>(
 ) -> Result<Path<T::Cache>, Error> {
     let way = &mut between;
     let walked = match inner {
-        // With few fast variables the whole path lives in registers.
-        Some(FastMove::RandomWalk(walk)) if !V::FRAMED && z.len() == 1 => {
-            path::in_array::<_, _, 1>(n, walk, way, start, z, rng)
-        }
-        Some(FastMove::RandomWalk(walk)) if !V::FRAMED && z.len() == 2 => {
-            path::in_array::<_, _, 2>(n, walk, way, start, z, rng)
-        }
-        Some(FastMove::RandomWalk(walk)) if !V::FRAMED && z.len() == 3 => {
-            path::in_array::<_, _, 3>(n, walk, way, start, z, rng)
-        }
         // Known at compile time, the move is a fifth cheaper than chosen anew at every step.
         Some(FastMove::RandomWalk(walk)) if !z.is_empty() => {
             path::in_vector(n, walk, way, start, z, work, rng)

@@ -5,10 +5,9 @@ use super::driver::{Job, ending};
 use super::guard::message;
 use super::weigh::Asked;
 use super::{STACK, TICK, open};
-use crate::erased::{AnyModel, Erased};
+use crate::erased::{AnyModel, Shared};
 use crate::error::Error;
 use crate::estimate::{Scale, Weighted};
-use crate::model::Model;
 use crate::store::{Failure, Points};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,8 +16,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 /// Points that are evaluated together.
-pub(super) struct Batch<'a, M> {
-    pub model: &'a Arc<M>,
+pub(super) struct Batch<'a> {
+    pub model: &'a Arc<dyn Shared>,
     pub scale: &'a Arc<Scale>,
     pub job: &'a Job,
     pub asked: &'a Asked,
@@ -45,7 +44,7 @@ enum Said {
 
 type Queue = Arc<Mutex<VecDeque<(usize, Vec<f64>)>>>;
 
-impl<M: Model + Send + Sync + 'static> Batch<'_, M> {
+impl Batch<'_> {
     /// Evaluates what is wanted; how the run ends, where it is to end now.
     pub fn run(
         &self,
@@ -54,7 +53,7 @@ impl<M: Model + Send + Sync + 'static> Batch<'_, M> {
         show: &mut dyn FnMut(usize),
     ) -> Result<Option<Ended>, Error> {
         let (total, mut failures) = (wanted.len(), Vec::new());
-        if self.model.is_batched() {
+        if self.model.any().is_batched() {
             self.prepared_together(wanted, points, &mut failures, show)?;
         } else {
             self.spread(wanted, points, &mut failures, show)?;
@@ -151,6 +150,7 @@ impl<M: Model + Send + Sync + 'static> Batch<'_, M> {
         let (model, scale) = (Arc::clone(self.model), Arc::clone(self.scale));
         let (queue, tell) = (Arc::clone(queue), tell.clone());
         let work = move || {
+            let model = model.any();
             loop {
                 let Some((index, x)) = open(&queue).pop_front() else {
                     let _ = tell.send(Said::Idle { worker });
@@ -167,7 +167,7 @@ impl<M: Model + Send + Sync + 'static> Batch<'_, M> {
                 {
                     return;
                 }
-                let found = guarded(&x, || scale.weigh(&*model, index, &x));
+                let found = guarded(&x, || scale.weigh_any(&*model, index, &x));
                 if tell
                     .send(Said::Done {
                         worker,
@@ -200,7 +200,7 @@ impl<M: Model + Send + Sync + 'static> Batch<'_, M> {
         failures: &mut Vec<Error>,
         show: &mut dyn FnMut(usize),
     ) -> Result<(), Error> {
-        let model: &AnyModel = &Erased(&**self.model);
+        let model: &AnyModel = &*self.model.any();
         while !wanted.is_empty() && ending(self.job).is_none() {
             let count = self.asked.workers.max(1).min(wanted.len());
             let part: Vec<(usize, Vec<f64>)> = wanted.drain(..count).collect();

@@ -97,18 +97,46 @@ pub fn chain<M: Model>(
     job: &Job,
     exchange: &mut impl Exchange,
 ) -> Result<Ended, Error> {
+    // The inner loops of production are compiled for the model itself.
+    let mut draw = |ready: Ready, exchange: &mut dyn Exchange| {
+        let guard = Guard::<M, false>::of(model, k, job);
+        production::run(&guard, model, k, job, ready, exchange)
+    };
+    through(&Erased(model), k, job, exchange, Some(&mut draw))
+}
+
+/// The same draws with nothing compiled for the model itself, which is a matter of seconds for every type of model. Every evaluation then
+/// costs some nanoseconds more: for models whose evaluations take microseconds.
+///
+/// # Errors
+/// As [`chain`].
+pub fn chain_forgetting(
+    model: &impl Model,
+    k: usize,
+    job: &Job,
+    exchange: &mut impl Exchange,
+) -> Result<Ended, Error> {
+    through(&Erased(model), k, job, exchange, None)
+}
+
+/// Draws of a warm chain, by code that knows the model's type.
+type Draw<'a> = dyn FnMut(Ready, &mut dyn Exchange) -> Result<Ended, Error> + 'a;
+
+/// What [`chain`] does, which makes draws by `draw` unless every evaluation is to be watched.
+fn through(
+    model: &AnyModel<'_>,
+    k: usize,
+    job: &Job,
+    exchange: &mut dyn Exchange,
+    draw: Option<&mut Draw<'_>>,
+) -> Result<Ended, Error> {
     let options = &job.manifest.options;
     let close = options.failures_count_as_outside || options.evaluation_limit.is_some();
     let ended = catch_unwind(AssertUnwindSafe(|| {
-        let any: &AnyModel = &Erased(model);
-        match warmed(any, k, job, exchange)? {
-            Standing::Ended(ended) => Ok(ended),
-            Standing::Ready(ready) if close => ready.run_closely(any, k, job, exchange),
-            // The inner loops of production are compiled for the model itself.
-            Standing::Ready(ready) => {
-                let guard = Guard::<M, false>::of(model, k, job);
-                production::run(&guard, model, k, job, *ready, exchange)
-            }
+        match (warmed(model, k, job, exchange)?, draw) {
+            (Standing::Ended(ended), _) => Ok(ended),
+            (Standing::Ready(ready), Some(draw)) if !close => draw(*ready, exchange),
+            (Standing::Ready(ready), _) => ready.run_closely(model, k, job, exchange),
         }
     }));
     let ended = ended.unwrap_or_else(|panic| {

@@ -53,12 +53,13 @@ mod production;
 mod progress;
 mod ranks;
 mod relay;
+mod rounds;
 mod settings;
 mod together;
 mod weigh;
 
 pub use control::{Control, Watch};
-pub use driver::{Job, chain};
+pub use driver::{Job, chain, chain_forgetting};
 pub use progress::{ChainProgress, Phase, Progress, WeighingProgress};
 pub use ranks::{Post, Ranks};
 pub use settings::{OnFailure, Settings, StopTarget};
@@ -66,11 +67,12 @@ pub use together::{Member, Together};
 
 use crate::error::Error;
 use crate::model::Model;
-use crate::store::{Checkpoint, Failure, Failures, Lock, Manifest, Weighing};
+use crate::store::{Checkpoint, Failure, Lock, Manifest};
 use relay::Relay;
+use rounds::Rounds;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -275,6 +277,21 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
         })
     }
 
+    /// As [`go_among`](Self::go_among), by [`chain_forgetting`].
+    ///
+    /// # Errors
+    /// As [`go`](Self::go).
+    pub fn go_forgetting(
+        self,
+        ranks: &mut Ranks,
+        stop: Arc<AtomicBool>,
+        see: &mut dyn FnMut(&Progress),
+    ) -> Result<Ended, Error> {
+        self.go_as(ranks, stop, see, |model, k, job, exchange| {
+            exchange.begin(|exchange| driver::chain_forgetting(model, k, job, exchange))
+        })
+    }
+
     /// As [`go`](Self::go), with chains run by `work`, each on its own thread: it is to begin the exchange and call [`chain`] in
     /// it, with whatever a thread needs around that (Python's threads hold the interpreter).
     ///
@@ -292,6 +309,7 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
         self.go_as(&mut Ranks::alone(), stop, see, work)
     }
 
+    /// All that a run does is compiled once: only `work` knows the model's type.
     fn go_as<W>(
         self,
         ranks: &mut Ranks,
@@ -302,109 +320,27 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
     where
         W: Fn(&M, usize, &Job, &mut Member) -> Result<Ended, Error> + Send + Sync + 'static,
     {
-        let (within, begun) = (Arc::new(work), Instant::now());
-        let options = &self.manifest.options;
-        // Ranks have their own chains; one process has all it needs for points.
-        let asked = options.error.filter(|_| ranks.ranks() == 1);
-        let decided = Weighing::read(&self.folder, self.manifest.fingerprint())?;
-        let mut weighs = asked.is_some() && !decided.is_some_and(|d| d.chains_instead);
-        loop {
-            let job = self.job(&stop, begun.elapsed(), weighs);
-            let ended = self.round(ranks, &job, see, &within)?;
-            let (Some(error), true) = (asked, job.learned.load(Ordering::Relaxed)) else {
-                // Held until here: no other process may write before all chains have ended.
-                drop(self.lock);
-                return Ok(ended);
-            };
-            let asked = weigh::Asked {
-                error,
-                workers: self.settings.workers(),
-                lenient: options.failures_count_as_outside,
-                limit: self.settings.evaluation_limit,
-            };
-            match weigh::weigh(&self.model, &job, &asked, see)? {
-                weigh::Weighed::Ended(ended) => return Ok(ended),
-                weigh::Weighed::ChainsInstead => weighs = false,
-            }
-        }
-    }
-
-    /// What chains are told, in a run that has lasted so long already.
-    fn job(&self, stop: &Arc<AtomicBool>, lasted: Duration, weighs: bool) -> Arc<Job> {
-        let left = |limit: Duration| limit.saturating_sub(lasted).max(Duration::from_millis(1));
-        let limit = self.settings.evaluation_limit;
-        Arc::new(Job {
-            folder: self.folder.clone(),
-            manifest: self.manifest.clone(),
-            tuning: self.settings.tuning.clone(),
-            control: Control::new(Arc::clone(stop), self.settings.time_limit.map(left)),
-            checkpoint_every: self.settings.checkpoint_every,
-            watches: (0..self.manifest.chains)
-                .map(|_| Watch::new(limit))
-                .collect(),
-            failures: Failures::new(&self.folder),
-            strict: self.strict,
-            weighs,
-            learned: AtomicBool::new(false),
-        })
-    }
-
-    /// All chains, until they end.
-    fn round<W>(
-        &self,
-        ranks: &mut Ranks,
-        job: &Arc<Job>,
-        see: &mut dyn FnMut(&Progress),
-        within: &Arc<W>,
-    ) -> Result<Ended, Error>
-    where
-        W: Fn(&M, usize, &Job, &mut Member) -> Result<Ended, Error> + Send + Sync + 'static,
-    {
-        let chains = self.manifest.chains;
-        if ranks.leads() {
-            self.manifest.write(&self.folder)?;
-        }
-        let mut relay = Relay::new(ranks);
-        let here: Vec<usize> = (0..chains).filter(|&k| relay.is_here(k)).collect();
-        let threads = self.settings.threads_for(here.len());
-        let together = if here.len() == chains {
-            Together::new(chains, threads)
-        } else {
-            Together::with_others(chains, threads)
+        let Self {
+            folder,
+            model,
+            manifest,
+            settings,
+            lock,
+            strict,
+        } = self;
+        let own = Arc::clone(&model);
+        let rounds = Rounds {
+            folder,
+            manifest,
+            settings,
+            strict,
+            model,
+            work: Arc::new(move |k, job, exchange| work(&own, k, job, exchange)),
         };
-        let (tell, told) = mpsc::channel();
-        for k in here {
-            let (job, model, tell) = (Arc::clone(job), Arc::clone(&self.model), tell.clone());
-            let within = Arc::clone(within);
-            let mut exchange = together.member(k);
-            let work = move || {
-                let ended = within(&*model, k, &job, &mut exchange);
-                match &ended {
-                    Ok(Ended::Finished | Ended::TargetReached) => {}
-                    Ok(_) => exchange.leave("the run was stopped"),
-                    Err(error) => {
-                        job.control.halt();
-                        exchange.leave(&error.to_string());
-                    }
-                }
-                // Nobody listens any more where this chain was given up.
-                let _ = tell.send((k, ended));
-            };
-            std::thread::Builder::new()
-                .name(format!("chain {k}"))
-                // As much as a main thread has: slow computations are often old Fortran, with its arrays there.
-                .stack_size(STACK)
-                .spawn(work)
-                .map_err(|source| Error::File {
-                    doing: "start a thread for",
-                    path: self.folder.clone(),
-                    source,
-                })?;
-        }
-        drop(tell);
-        let outcome = await_chains(job, &told, &together, &mut relay, see);
-        see(&job.progress());
-        outcome
+        let ended = rounds.go(ranks, &stop, see);
+        // Held until here: no other process may write before all chains have ended.
+        drop(lock);
+        ended
     }
 }
 

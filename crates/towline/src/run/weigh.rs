@@ -5,10 +5,11 @@ use super::Ended;
 use super::batch::Batch;
 use super::driver::Job;
 use super::progress::{Progress, WeighingProgress};
+use crate::erased::Shared;
 use crate::error::Error;
 use crate::estimate::{Estimator, Need, Scale, Weighted, need};
 use crate::kernel::info::Info;
-use crate::model::{Model, Role};
+use crate::model::Role;
 use crate::store::{Points, Stages, StoredEstimates, Weighing};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -33,8 +34,8 @@ pub(super) struct Asked {
 }
 
 /// Weighs points until the error is reached, from wherever an earlier session left off.
-pub(super) fn weigh<M: Model + Send + Sync + 'static>(
-    model: &Arc<M>,
+pub(super) fn weigh(
+    model: &Arc<dyn Shared>,
     job: &Job,
     asked: &Asked,
     see: &mut dyn FnMut(&Progress),

@@ -27,6 +27,7 @@ pub use walk::RandomWalk;
 
 use crate::error::Error;
 use crate::fast::density::FastDensity;
+use crate::fast::forgotten::Forgotten;
 use crate::fast::step::{Move, Point, Storage, Tally, Work};
 use crate::random::Rng;
 use serde::{Deserialize, Serialize};
@@ -86,7 +87,16 @@ impl Move for FastMove {
             // Picks a part and jumps there; the others have functions of their own, so that choosing among them costs no more
             // than the jump.
             Self::Mixture(parts) => Mixture::new(parts).step(density, point, work, rng),
-            other => dispatch!(other, it => apart(it, density, point, work, rng)),
+            Self::RandomWalk(it) => apart(it, density, point, work, rng),
+            Self::CrankNicolson(it) => apart(it, density, point, work, rng),
+            Self::Slice(it) => apart(it, density, point, work, rng),
+            Self::EllipticalSlice(it) => apart(it, density, point, work, rng),
+            // The rarer ones are not compiled for every target: a call through a pointer is little beside what most of them do
+            // between two evaluations.
+            Self::Coordinate(it) => apart(it, &mut Forgotten::new(density), point, work, rng),
+            Self::Hmc(it) => apart(it, &mut Forgotten::new(density), point, work, rng),
+            Self::Nested(it) => apart(it, &mut Forgotten::new(density), point, work, rng),
+            Self::Tempered(it) => apart(it, &mut Forgotten::new(density), point, work, rng),
         }
     }
 
