@@ -11,6 +11,7 @@ pub fn all() -> Vec<Known> {
         gammas(),
         mixed_walls(),
         turning(),
+        lengths(),
         students(),
     ]
 }
@@ -144,6 +145,34 @@ fn turning() -> Known {
                 let (along, across) = (rng.normal(), 0.2 * rng.normal());
                 y.push(cos * along - sin * across);
                 y.push(sin * along + cos * across);
+            }
+            (vec![x], y)
+        },
+    )
+}
+
+/// Fifty values of a process along a line, whose length scale is slow: what is correlated with what changes with x.
+fn lengths() -> Known {
+    let correlation = |x: f64| (-0.1 * (-0.5 * x).exp()).exp();
+    Known::new(
+        "lengths50",
+        "fifty values of an Ornstein-Uhlenbeck process whose length scale is slow",
+        (vec![0.3], vec![0.1; 50]),
+        move |x, y| {
+            let r = correlation(x[0]);
+            let variance = 1.0 - r * r;
+            let mut sum = -0.5 * x[0] * x[0] - 0.5 * y[0] * y[0];
+            for v in y.windows(2) {
+                sum -= 0.5 * (v[1] - r * v[0]).powi(2) / variance + 0.5 * variance.ln();
+            }
+            sum
+        },
+        move |rng| {
+            let x = rng.normal();
+            let r = correlation(x);
+            let mut y = vec![rng.normal()];
+            for k in 1..50 {
+                y.push(r * y[k - 1] + (1.0 - r * r).sqrt() * rng.normal());
             }
             (vec![x], y)
         },

@@ -84,8 +84,13 @@ impl Curvature {
     }
 }
 
-/// Where no two variables are coupled more than this, widths along the variables are all there is to know.
-const UNCOUPLED: f64 = 0.05;
+/// How many variables are coupled in the conditional at one x.
+pub(crate) struct Coupled {
+    /// How far the axes are from those of the conditional: squared correlations, added up.
+    pub coupling: f64,
+    /// The root of y's covariance given x.
+    pub root: Factor,
+}
 
 /// Where a search at walls would begin without mass, it is begun so many widths to the side.
 const SIDES: [f64; 8] = [1.0, -1.0, 2.0, -2.0, 4.0, -4.0, 8.0, -8.0];
@@ -353,30 +358,29 @@ impl Laplace {
         tried
     }
 
-    /// The full curvature of the conditional at x, as a root of y's covariance there; with it, the axes of frames are those of
-    /// the conditional, and not of the variables. `None` where there is no mode, or the variables are hardly coupled.
+    /// The full curvature of the conditional at x, as a root of y's covariance there, and how far that is from the axes of the root in whose
+    /// units the search is made. `None` where there is no mode.
     pub(crate) fn coupled_root<T: Target>(
         &self,
         target: &T,
         x: &[f64],
         cache: &T::Cache,
         scratch: &mut Scratch,
-    ) -> (Option<Factor>, u64) {
+    ) -> (Option<Coupled>, u64) {
         let mut room = Room::default();
         self.linear.centre_into(x, &mut room.centre);
         room.fit(self.linear.fast_dim());
         let (centre, root) = (&room.centre[..], &**self.root());
         let begin = Origin { centre, root };
         let mut slope = Slope::new((target, cache, begin), begin, scratch, &mut room.y);
-        let factor = axes::climb(&mut slope, &room.origin).and_then(|top| {
-            let dim = top.at.len();
+        let coupled = axes::climb(&mut slope, &room.origin).and_then(|top| {
             let curvature = axes::curvature(&mut slope, &top)?;
-            if axes::coupling(&curvature, dim) < UNCOUPLED {
-                return None;
-            }
-            self.root().within(&curvature)
+            Some(Coupled {
+                coupling: axes::coupling(&curvature, top.at.len()),
+                root: self.root().within(&curvature)?,
+            })
         });
-        (factor, slope.evaluations)
+        (coupled, slope.evaluations)
     }
 
     /// The frame at a peak y = m + L₀u of this height, with its curvature H in u: in y that is L₀⁻ᵀ H L₀⁻¹.

@@ -1,7 +1,7 @@
 //! The conditional at x as what an optimiser climbs: y seen in the frame from which a search begins.
 
 use super::view::View;
-use crate::linalg::{Factor, transpose};
+use crate::linalg::{Factor, symmetrise, transpose};
 use crate::optimise::surface::Surface;
 use crate::target::{Scratch, Target};
 
@@ -72,6 +72,35 @@ impl<'a, T: Target, V: View> Slope<'a, T, V> {
     }
 }
 
+/// With more variables than this, differences of gradients are cheaper than those of heights, if there are gradients.
+const FEW: usize = 24;
+
+impl<T: Target, V: View> Slope<'_, T, V> {
+    /// The curvature by differences of gradients; whether there are any.
+    fn differences(&mut self, u: &[f64], curvature: &mut [f64]) -> bool {
+        let dim = u.len();
+        let (mut at, mut up, mut down) = (u.to_vec(), vec![0.0; dim], vec![0.0; dim]);
+        if !self.gradient(&at, &mut up) {
+            return false;
+        }
+        for k in 0..dim {
+            at[k] = u[k] + DIFFERENCE;
+            self.gradient(&at, &mut up);
+            at[k] = u[k] - DIFFERENCE;
+            self.gradient(&at, &mut down);
+            at[k] = u[k];
+            for j in 0..dim {
+                curvature[k * dim + j] = (down[j] - up[j]) / (2.0 * DIFFERENCE);
+            }
+        }
+        symmetrise(curvature, dim);
+        curvature.iter().all(|v| v.is_finite())
+    }
+}
+
+/// Over what differences of gradients are taken, in units of the learned width.
+const DIFFERENCE: f64 = 0.05;
+
 impl<T: Target, V: View> Surface for Slope<'_, T, V> {
     #[inline]
     fn height(&mut self, u: &[f64]) -> f64 {
@@ -115,6 +144,9 @@ impl<T: Target, V: View> Surface for Slope<'_, T, V> {
         let known = self
             .target
             .curvature(self.cache, self.y, curvature, self.scratch);
+        if !known && u.len() > FEW {
+            return self.differences(u, curvature);
+        }
         if known {
             self.evaluations += 1;
             // H in u is Lᵀ H L: both sides by the map that takes gradients along.

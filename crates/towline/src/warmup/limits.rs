@@ -48,6 +48,13 @@ pub(super) mod start {
     /// evaluations, and products with a triangle as large at each later one.
     pub const MOST_COUPLED: usize = 300;
     pub const MOST_COUPLED_GRADIENTS: usize = 600;
+    /// Where their squared correlations add up to less than this, widths along the variables are all there is to know.
+    pub const UNCOUPLED: f64 = 0.01;
+    /// Where those of axes learned at the top add up to more than this a standard deviation away (along so many directions at most), they turn with x, and up to so
+    /// many fast variables have a full curvature at each x: a few thousand fast evaluations, or twice as many gradients as there are variables.
+    pub const TURNED: f64 = 0.2;
+    pub const MOST_LOOKS: usize = 3;
+    pub const MOST_LOCAL: usize = 100;
     /// Where more than this share of searches finds no mode that derivatives lead to, modes are looked for at walls.
     pub const WALLED: f64 = 0.3;
     /// And where there is no mass so many widths beside one.

@@ -2,13 +2,14 @@
 
 use super::known;
 use super::limits::start::{
-    BESIDE, FROM_AFAR, MOST_CLIMBS, MOST_COUPLED, MOST_COUPLED_GRADIENTS, STILL_GAINS, WALLED,
+    BESIDE, FROM_AFAR, MOST_CLIMBS, MOST_COUPLED, MOST_COUPLED_GRADIENTS, MOST_LOCAL, MOST_LOOKS,
+    STILL_GAINS, TURNED, UNCOUPLED, WALLED,
 };
 pub(super) use super::limits::start::{MOST_FAST, MOST_SLOW};
 use super::prices::Clock;
 use crate::error::Error;
 use crate::frame::anchors::Mode;
-use crate::frame::laplace::{Curvature, Laplace, Searched};
+use crate::frame::laplace::{Coupled, Curvature, Laplace, Searched};
 use crate::frame::{Frame, Linear};
 use crate::instant::Instant;
 use crate::kernel::info::Info;
@@ -130,6 +131,9 @@ fn found<T: Target>(
         if marginal.failing() > WALLED || marginal.is_walled(&there.cache) {
             marginal.try_walls(&best.x, &there.cache);
         }
+    }
+    if marginal.turns(&slow)? {
+        marginal.curvature = Curvature::Local;
     }
     let best = marginal.best.clone();
     let linear = marginal.linear(&slow, &best)?;
@@ -349,13 +353,44 @@ impl<'a, T: Target> Marginal<'a, T> {
         if d > most {
             return;
         }
+        let coupled = self.coupled(x, cache);
+        if let Some(coupled) = coupled.filter(|c| c.coupling > UNCOUPLED) {
+            self.set_frame(self.centre.clone(), coupled.root);
+        }
+    }
+
+    fn coupled(&mut self, x: &[f64], cache: &T::Cache) -> Option<Coupled> {
         let begun = Instant::now();
-        let (root, evaluations) = self.rule.coupled_root(target, x, cache, scratch);
+        let (target, scratch) = (self.target, &mut self.scratch);
+        let (coupled, evaluations) = self.rule.coupled_root(target, x, cache, scratch);
         self.clock.fast(begun, evaluations);
         self.spent.fast_evaluations += evaluations;
-        if let Some(root) = root {
-            self.set_frame(self.centre.clone(), root);
+        coupled
+    }
+
+    /// Whether the directions in which fast variables are coupled change within a standard deviation of x: then no axes will do, and the full curvature is
+    /// worth its price at each x, where there are not too many of them.
+    fn turns(&mut self, slow: &Factor) -> Result<bool, Error> {
+        if self.curvature != Curvature::Axes || self.centre.len() > MOST_LOCAL {
+            return Ok(false);
         }
+        let p = slow.dim();
+        for k in 0..p.min(MOST_LOOKS) {
+            let mut unit = vec![0.0; p];
+            unit[k] = 1.0;
+            let mut x = vec![0.0; p];
+            slow.apply(&unit, &mut x);
+            x.iter_mut().zip(&self.best.x).for_each(|(x, b)| *x += b);
+            self.spent.slow_evaluations += 1;
+            let Some(there) = prepare(self.target, &x)? else {
+                continue;
+            };
+            let coupled = self.coupled(&x, &there.cache);
+            if coupled.is_some_and(|c| c.coupling > TURNED) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Searches from here on begin at this frame: near the best point, they are short.

@@ -30,7 +30,7 @@ pub(super) fn choose<T: Target>(
         let main = tuning.main.frame;
         frames.insert(0, main);
         match main {
-            // A full curvature by differences is dear where axes that stay as they are would do.
+            // A full curvature by differences is dear where axes that stay as they are would do. (Of many variables it is known whether they stay.)
             FrameKind::Laplace if d > 3 && d <= start::MOST_FAST => {
                 frames.insert(1, FrameKind::Axes);
             }
