@@ -188,6 +188,19 @@ impl Bend {
         all
     }
 
+    /// The features of mₖ at t, added to a list.
+    fn push_features(&self, t: &[f64], k: usize, out: &mut Vec<f64>) {
+        let at = |j: usize| t[self.order[j]].clamp(self.low[j], self.high[j]);
+        out.push(1.0);
+        out.extend((0..k).map(at));
+        out.extend((0..k).map(|j| at(j) * at(j)));
+        if self.crossed {
+            for i in 0..k {
+                out.extend((0..i).map(|j| at(i) * at(j)));
+            }
+        }
+    }
+
     fn log_scale(&self, k: usize, features: &[f64]) -> f64 {
         dot(features, &self.lines[k].log_scale).clamp(-BEND_LOG_SCALE, BEND_LOG_SCALE)
     }
@@ -222,20 +235,25 @@ impl Bend {
     pub fn explain(&self, t: &[f64], straight: bool, row: &mut Vec<f64>) -> f64 {
         let mut value = 0.0;
         for k in 0..self.order.len() {
-            let before = self.before(t, k);
-            let (middle, scale) = (self.middle_features(&before), scale_features(&before));
-            let log_scale = self.log_scale(k, &scale);
+            // In the row itself, so that nothing is allocated: the features of m, the first of which are those of ln s.
+            let (first, scale) = (row.len(), scale_count(k));
+            self.push_features(t, k, row);
+            let last = row.len();
+            let log_scale = self.log_scale(k, &row[first..first + scale]);
             let thin = (-log_scale).exp();
-            let z = (t[self.order[k]] - dot(&middle, &self.lines[k].middle)) * thin;
+            let z = (t[self.order[k]] - dot(&row[first..last], &self.lines[k].middle)) * thin;
             value -= 0.5 * z * z + log_scale;
             let free = |j: usize, straight_ones: usize| match straight && j >= straight_ones {
                 true => 0.0,
                 false => 1.0,
             };
-            let middle = middle.iter().enumerate();
-            row.extend(middle.map(|(j, f)| free(j, 1 + k) * z * thin * f));
-            let scale = scale.iter().enumerate();
-            row.extend(scale.map(|(j, f)| free(j, 1) * (z * z - 1.0) * f));
+            for j in 0..scale {
+                let f = row[first + j];
+                row.push(free(j, 1) * (z * z - 1.0) * f);
+            }
+            for (j, f) in row[first..last].iter_mut().enumerate() {
+                *f *= free(j, 1 + k) * z * thin;
+            }
         }
         value
     }
