@@ -198,6 +198,10 @@ impl RowPrediction {
         }
         while high - low > 1.0 {
             let k = (0.5 * (low + high)).floor();
+            // Beyond 2⁵³ there may be no whole number between them that a double can hold.
+            if k <= low || k >= high {
+                break;
+            }
             if enough(k) {
                 high = k;
             } else {
