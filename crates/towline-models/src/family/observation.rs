@@ -212,9 +212,8 @@ impl Observation {
             }
             Family::Poisson => ((k + 1.0).ln(), 1.0 / (k + 1.0).sqrt()),
             Family::NegativeBinomial => {
-                let (p, count) = share(k + 1.0, self.parameter);
-                let at = self.parameter.ln() + (p / (1.0 - p)).ln();
-                (at, 1.0 / (count * p * (1.0 - p)).sqrt())
+                let (a, b) = (k + 1.0, self.parameter);
+                (a.ln(), (1.0 / a + 1.0 / b).sqrt())
             }
             Family::Gaussian | Family::Softmax => (k, self.parameter),
         }

@@ -2,7 +2,8 @@
 
 use super::mixture::{Mixture, sample_quantile};
 use crate::family::{Family, Observation};
-use crate::special::normal_cdf;
+use crate::special::{normal_cdf, normal_density};
+use crate::vector::{logistic, logistic_slope};
 use towline::Rng;
 
 /// Steps of quadrature in units of the narrower of the two functions whose product is summed: the error of the
@@ -14,6 +15,8 @@ const REACH: f64 = 8.0;
 const NOTHING: f64 = 1e-15;
 /// A function of η this smooth everywhere (the logistic) needs no finer steps.
 const SMOOTH: f64 = 1.0;
+/// So far from 0 the slope of the logistic is below [`NOTHING`].
+const STEPS_END: f64 = 40.0;
 
 /// What is predicted at one row, from every draw: the predictor's distribution and the family's parameter.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,19 +86,21 @@ impl RowPrediction {
                     .eta
                     .average(|m, s| normal_cdf(m / (1.0 + s * s).sqrt())),
                 n * n
-                    * self
-                        .eta
-                        .average(|m, s| over_normal(m, s, SMOOTH, |e| normal_cdf(e).powi(2))),
+                    * self.eta.average(|m, s| {
+                        let slope = |e| 2.0 * normal_cdf(e) * normal_density(e);
+                        of_probability(m, s, |e| normal_cdf(e).powi(2), slope)
+                    }),
             ),
-            Family::BernoulliLogit | Family::BinomialLogit => {
-                let one = self.observation(0);
-                (
-                    self.eta
-                        .average(|m, s| over_normal(m, s, SMOOTH, |e| one.mean(e))),
-                    self.eta
-                        .average(|m, s| over_normal(m, s, SMOOTH, |e| one.mean(e).powi(2))),
-                )
-            }
+            Family::BernoulliLogit | Family::BinomialLogit => (
+                n * self
+                    .eta
+                    .average(|m, s| of_probability(m, s, logistic, logistic_slope)),
+                n * n
+                    * self.eta.average(|m, s| {
+                        let slope = |e| 2.0 * logistic(e) * logistic_slope(e);
+                        of_probability(m, s, |e| logistic(e).powi(2), slope)
+                    }),
+            ),
             Family::Gaussian | Family::Softmax => {
                 (self.eta.mean(), self.eta.average(|m, s| m * m + s * s))
             }
@@ -170,7 +175,12 @@ impl RowPrediction {
         let one = self.observation(0);
         levels.map(|p| {
             let guess = one.mean(self.eta.quantile(p)).round();
-            self.search(p, if guess.is_finite() { guess } else { 1e15 })
+            // A count that no double can hold has infinity for its quantile; nothing is there to search.
+            if guess.is_finite() {
+                self.search(p, guess)
+            } else {
+                guess
+            }
         })
     }
 
@@ -285,6 +295,20 @@ pub(crate) fn crps(sample: &mut [f64], y: f64) -> f64 {
         .map(|(i, v)| (2.0 * i as f64 - (n - 1.0)) * v)
         .sum();
     off - spread / (n * (n - 1.0).max(1.0))
+}
+
+/// E g(η) over a normal η, for a g that goes from 0 to 1 over a few units, as a probability or its square does. Where η is
+/// more uncertain than that, g is a step, and it is the mean of P(η > t) over the t at which it steps: as smooth as η is wide.
+fn of_probability(m: f64, s: f64, g: impl Fn(f64) -> f64, slope: impl Fn(f64) -> f64) -> f64 {
+    if s <= SMOOTH {
+        return over_normal(m, s, SMOOTH, g);
+    }
+    let reach = (STEPS_END / STEP) as i32;
+    let sum: f64 = (-reach..=reach)
+        .map(|j| STEP * f64::from(j))
+        .map(|t| slope(t) * normal_cdf((m - t) / s))
+        .sum();
+    STEP * sum
 }
 
 /// E g(η) over a normal η, for a g that is smooth on the scale `smooth`.
@@ -406,6 +430,11 @@ impl Tolerance {
     fn find_nodes(&mut self) {
         let (centre, width) = self.observation.tolerance_at(self.k);
         let h = STEP * width;
+        // Of counts beyond all data the tolerance is a step: narrower than doubles are apart.
+        if centre + h == centre {
+            self.nodes = vec![(centre, 1.0)];
+            return;
+        }
         let density = |t: f64| self.observation.ln_tolerance(self.k, t).exp();
         let mut nodes = vec![(centre, density(centre))];
         let top = nodes[0].1;
@@ -435,5 +464,66 @@ pub(crate) fn of_sample(values: &[f64], level: f64) -> Interval {
         lower: sample_quantile(values, tail),
         median: sample_quantile(values, 0.5),
         upper: sample_quantile(values, 1.0 - tail),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(family: Family, parameter: f64, parts: &[(f64, f64)]) -> RowPrediction {
+        let mut eta = Mixture::default();
+        for (mean, sd) in parts {
+            eta.push(*mean, sd * sd);
+        }
+        RowPrediction {
+            eta,
+            parameters: vec![parameter],
+            family,
+            trials: 1.0,
+        }
+    }
+
+    /// A group that the data do not know, in a run that has not arrived: standard deviations of any size.
+    #[test]
+    fn counts_beyond_all_data_have_quantiles() {
+        for (family, parameter) in [(Family::Poisson, 1.0), (Family::NegativeBinomial, 2.0)] {
+            for sd in [1.0, 10.0, 30.0, 100.0, 1e10] {
+                let row = row(family, parameter, &[(1.0, sd), (2.0, 0.5 * sd)]);
+                let [low, middle, high] = row.quantiles([0.025, 0.5, 0.975]);
+                assert!(low <= middle && middle <= high, "{low} {middle} {high}");
+                if high.is_finite() {
+                    assert!(row.cdf(high) >= 0.975 - 1e-9, "{}", row.cdf(high));
+                    // The next smaller number that a double holds has less.
+                    let below = (high - 1.0).min(high * (1.0 - 1e-9));
+                    assert!(row.cdf(below) <= 0.975 + 1e-9, "{}", row.cdf(below));
+                } else {
+                    let of_mean = row.eta.quantile(0.975);
+                    assert!(of_mean > 700.0, "{of_mean}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn probabilities_of_an_uncertain_predictor_are_those_of_a_step() {
+        for family in [Family::BernoulliLogit, Family::BernoulliProbit] {
+            for sd in [0.9, 1.1, 3.0, 30.0, 1e10] {
+                let (mean, second) = row(family, 1.0, &[(0.3, sd)]).moments();
+                // By brute force, in steps of a hundredth where there is something to see.
+                let one = row(family, 1.0, &[(0.3, sd)]).observation(0);
+                let h = 0.01;
+                let (mut first, mut square) = (0.0, 0.0);
+                for j in -6000..6000_i32 {
+                    let t = h * (f64::from(j) + 0.5);
+                    let weight = h * normal_density((t - 0.3) / sd) / sd;
+                    first += weight * one.mean(t);
+                    square += weight * one.mean(t).powi(2);
+                }
+                let above = normal_cdf((0.3 - 60.0) / sd);
+                assert!((mean - first - above).abs() < 1e-8, "{mean} {first}");
+                assert!((second - square - above).abs() < 1e-8, "{second} {square}");
+            }
+        }
     }
 }
