@@ -6,9 +6,7 @@ use super::poisson::Poisson;
 use super::probit::{Probit, phi};
 use super::random::{binomial, gamma, ln_choose, poisson};
 use super::{Family, Pointwise, Settled};
-use crate::special::{
-    ln_beta, lower_beta, normal_cdf, normal_density, normal_quantile, upper_gamma,
-};
+use crate::special::{lower_beta, normal_cdf, normal_density, normal_quantile, upper_gamma};
 use crate::vector::logistic;
 use libm::lgamma;
 use towline::Rng;
@@ -169,31 +167,27 @@ impl Observation {
         }
     }
 
-    /// −∂P(Y ≤ k | η)/∂η, as a logarithm: the density of the η at which a tolerance of k is passed.
+    /// −∂P(Y ≤ k | η)/∂η, as a logarithm up to a constant: the density of the η at which a tolerance of k is passed. Factors that do not
+    /// depend on η are left out, which for large counts would be all that a double can hold.
     pub(crate) fn ln_tolerance(&self, k: f64, eta: f64) -> f64 {
         match self.family {
             Family::BernoulliLogit | Family::BinomialLogit => {
                 let (a, b) = (k + 1.0, self.trials - k);
-                ln_sigmoid(eta) * a + ln_sigmoid(-eta) * b - ln_beta(a, b)
+                ln_sigmoid(eta) * a + ln_sigmoid(-eta) * b
             }
             Family::BernoulliProbit | Family::BinomialProbit => {
-                let (a, b) = (k + 1.0, self.trials - k);
                 let ln = |times: f64, p: f64| if times == 0.0 { 0.0 } else { times * p.ln() };
-                ln(a - 1.0, phi(eta)) + ln(b - 1.0, phi(-eta))
-                    - 0.5 * eta * eta
-                    - HALF_LN_TAU
-                    - ln_beta(a, b)
+                ln(k, phi(eta)) + ln(self.trials - k - 1.0, phi(-eta)) - 0.5 * eta * eta
             }
-            Family::Poisson => (k + 1.0) * eta - eta.exp() - lgamma(k + 1.0),
+            Family::Poisson => {
+                let above = eta - (k + 1.0).ln();
+                (k + 1.0) * (above - above.exp_m1())
+            }
             Family::NegativeBinomial => {
                 let t = eta - self.parameter.ln();
-                let (a, b) = (k + 1.0, self.parameter);
-                ln_sigmoid(t) * a + ln_sigmoid(-t) * b - ln_beta(a, b)
+                ln_sigmoid(t) * (k + 1.0) + ln_sigmoid(-t) * self.parameter
             }
-            Family::Gaussian | Family::Softmax => {
-                let u = (k - eta) / self.parameter;
-                -0.5 * u * u - self.parameter.ln() - HALF_LN_TAU
-            }
+            Family::Gaussian | Family::Softmax => -0.5 * ((k - eta) / self.parameter).powi(2),
         }
     }
 

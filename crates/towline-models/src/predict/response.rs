@@ -435,15 +435,15 @@ impl Tolerance {
             self.nodes = vec![(centre, 1.0)];
             return;
         }
-        let density = |t: f64| self.observation.ln_tolerance(self.k, t).exp();
-        let mut nodes = vec![(centre, density(centre))];
-        let top = nodes[0].1;
+        let top = self.observation.ln_tolerance(self.k, centre);
+        let density = |t: f64| (self.observation.ln_tolerance(self.k, t) - top).exp();
+        let mut nodes = vec![(centre, 1.0)];
         for side in [-1.0, 1.0] {
             for j in 1..20_000 {
                 let t = centre + side * f64::from(j) * h;
                 let value = density(t);
                 nodes.push((t, value));
-                if value < NOTHING * top {
+                if value < NOTHING {
                     break;
                 }
             }
