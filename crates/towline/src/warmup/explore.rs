@@ -7,15 +7,16 @@
 use super::common::{self, Common};
 use super::curvature;
 use super::limits::explore::{
-    BATCH_BASE, BATCH_EACH, BATCH_SHARE, CANDIDATES, FURTHER, HEAT, HEAT_OF_ONE, IN_A_ROW,
-    LARGE_ERRORS, MORE, MOST_SEARCHES, PLACES, SMALL_ERROR, START_HEAT, WORST_ERROR,
+    BATCH_BASE, BATCH_EACH, BATCH_SHARE, CANDIDATES, DEVIATIONS, FURTHER, IN_A_ROW, LARGE_ERRORS,
+    MIXED_AGAIN, MORE, MOST_SEARCHES, PLACES, SEARCHED, SMALL_ERROR, START_HEAT, WORST_ERROR,
 };
 use super::probe;
 use super::start::MOST_SLOW;
-use super::walker::Walker;
+use super::walker::{Walker, spread};
 use crate::chain::exchange::{Exchange, first_decides};
 use crate::error::Error;
 use crate::frame::FrameRule;
+use crate::linalg::Factor;
 use crate::slow::surrogate::{Extent, Surrogate, Visit};
 use crate::target::Target;
 use crate::warmup::tuning::Tuning;
@@ -30,17 +31,23 @@ impl Explored {
     }
 }
 
-/// How hot visits are.
+/// How hot visits are. A normal's draws lie p/2 log units below its mode, give or take the root of that; heated ones lie heat × p/2 below it,
+/// which is where so many standard deviations of the others are: far enough to see where they end, and not where nobody comes.
 fn heat(p: usize) -> f64 {
-    if p == 1 { HEAT_OF_ONE } else { HEAT }
+    1.0 + DEVIATIONS * (2.0 / p as f64).sqrt()
+}
+
+/// About where the heated bulk ends, in log units below the top.
+fn depth(p: usize) -> f64 {
+    heat(p) * (0.5 * p as f64 + 2.0)
 }
 
 /// The extent of the fit that proposals are made of.
-pub(super) fn learned(p: usize) -> Extent {
+pub(super) fn learned(p: usize, mixed: bool) -> Extent {
     Extent {
         heat: heat(p),
         reach: 1.0,
-        mixed: true,
+        mixed,
         thorough: true,
     }
 }
@@ -77,6 +84,13 @@ pub(super) fn explore<T: Target>(
 ) -> Result<Option<Explored>, Error> {
     let p = walker.x().len();
     let rule = tuning.rule(tuning.main.frame);
+    let mut near = 0;
+    if p <= MOST_SLOW {
+        let most = SEARCHED[0].max(SEARCHED[1] * (p + 1) * (p + 2) / 2);
+        let (centre, slow) = (&tuning.centre, &tuning.slow);
+        let whiten = |x: &[f64]| whitened(x, centre, slow);
+        near = walker.keep_spread(most, depth(p), whiten, exchange)?;
+    }
     let mut visits = walker.pooled_visits(exchange)?;
     let mut spent = 0;
     if p > MOST_SLOW {
@@ -92,19 +106,31 @@ pub(super) fn explore<T: Target>(
         expected: f64::INFINITY,
     };
     let (mut good, mut searches) = (0, 0);
-    let exploring = Extent {
-        heat: heat(p),
-        reach: FURTHER,
-        mixed: true,
-        thorough: false,
-    };
+    // Several parts cost the most to fit: where they were no better, they are tried again when there is more to see.
+    let mut mixed_from = 0;
     while spent < most && good < IN_A_ROW {
         let least = BATCH_BASE + BATCH_EACH * p;
-        let size = least.max((BATCH_SHARE * visits.len() as f64) as usize);
+        // Where a climb came from far below, there are visits that tell of nothing but that.
+        let known = if p > MOST_SLOW {
+            visits.len()
+        } else {
+            near + spent
+        };
+        let size = least.max((BATCH_SHARE * known as f64) as usize);
         let size = size.min(most - spent).max(1);
+        let exploring = Extent {
+            heat: heat(p),
+            reach: FURTHER,
+            mixed: known >= mixed_from,
+            thorough: false,
+        };
         let fitted = first_decides(exchange, || {
             Surrogate::fit_to(&visits, &tuning.centre, &tuning.slow, exploring)
         })?;
+        let in_vain = |fitted: &Surrogate| !fitted.is_mixed() && fitted.wants_parts();
+        if exploring.mixed && fitted.as_ref().is_some_and(in_vain) {
+            mixed_from = (MIXED_AGAIN * known as f64) as usize;
+        }
         let points = match &fitted {
             Some(fitted) => next_points(fitted, &visits, size, common),
             None => first_points(tuning, size, common),
@@ -134,7 +160,7 @@ pub(super) fn explore<T: Target>(
     }
     explored.settled = good >= IN_A_ROW;
     let fitted = first_decides(exchange, || {
-        Surrogate::fit_to(&visits, &tuning.centre, &tuning.slow, learned(p))
+        Surrogate::fit_to(&visits, &tuning.centre, &tuning.slow, learned(p, true))
     })?;
     let Some(fitted) = fitted else {
         return Ok(None);
@@ -181,11 +207,7 @@ fn next_points(
         &places,
         &mut common.rng,
     );
-    let whiten = |x: &[f64]| {
-        let mut w: Vec<f64> = x.iter().zip(fitted.centre()).map(|(x, c)| x - c).collect();
-        fitted.factor().solve(&mut w);
-        w
-    };
+    let whiten = |x: &[f64]| whitened(x, fitted.centre(), fitted.factor());
     let seen: Vec<Vec<f64>> = visits.iter().map(|visit| whiten(&visit.x)).collect();
     let white: Vec<Vec<f64>> = draws.iter().map(|x| whiten(x)).collect();
     let mut gaps: Vec<f64> = white
@@ -219,34 +241,21 @@ fn places(fitted: &Surrogate, visits: &[Visit]) -> Vec<Vec<f64>> {
         .map(|v| v.log_marginal)
         .fold(f64::NEG_INFINITY, f64::max);
     let p = fitted.dim();
-    // About where the heated bulk ends.
-    let high = |visit: &&Visit| visit.log_marginal > top - heat(p) * (0.5 * p as f64 + 2.0);
+    let high = |visit: &&Visit| visit.log_marginal > top - depth(p);
     let list: Vec<(Vec<f64>, &Visit)> = visits
         .iter()
         .filter(high)
-        .map(|visit| {
-            let mut w: Vec<f64> = visit
-                .x
-                .iter()
-                .zip(fitted.centre())
-                .map(|(x, c)| x - c)
-                .collect();
-            fitted.factor().solve(&mut w);
-            (w, visit)
-        })
+        .map(|visit| (whitened(&visit.x, fitted.centre(), fitted.factor()), visit))
         .collect();
-    let mut gaps = vec![f64::INFINITY; list.len()];
-    let mut chosen = Vec::new();
-    while chosen.len() < PLACES.min(list.len()) {
-        let Some(k) = (0..list.len()).max_by(|&a, &b| gaps[a].total_cmp(&gaps[b])) else {
-            break;
-        };
-        for (gap, (w, _)) in gaps.iter_mut().zip(&list) {
-            *gap = gap.min(distance(w, &list[k].0));
-        }
-        chosen.push(list[k].1.x.clone());
-    }
-    chosen
+    let white: Vec<Vec<f64>> = list.iter().map(|(w, _)| w.clone()).collect();
+    let chosen = spread(&white, PLACES);
+    chosen.into_iter().map(|k| list[k].1.x.clone()).collect()
+}
+
+fn whitened(x: &[f64], centre: &[f64], factor: &Factor) -> Vec<f64> {
+    let mut w: Vec<f64> = x.iter().zip(centre).map(|(x, c)| x - c).collect();
+    factor.solve(&mut w);
+    w
 }
 
 fn distance(a: &[f64], b: &[f64]) -> f64 {

@@ -91,17 +91,20 @@ pub(super) mod curvature {
 
 /// Visits for the learned proposal.
 pub(super) mod explore {
-    /// Visits come from the marginal raised to the power one over this: its standard deviation is then 1.7 times as large.
-    pub const HEAT: f64 = 3.0;
-    /// The same for one slow variable, where a look far down a tail costs little: ten log units below the mode.
-    pub const HEAT_OF_ONE: f64 = 4.0;
+    /// How far below their mean the target's own draws lie where heated ones do, in standard deviations of their log density: the heat is 3.8 for
+    /// one slow variable, 3 for two, 2.2 for six and 1.6 for twenty.
+    pub const DEVIATIONS: f64 = 2.0;
     /// While exploring, a fit is followed further than was seen: along an arm that bends, rays from the centre lead nowhere.
     pub const FURTHER: f64 = 1.4;
+    /// Of the search's visits near the top, so many are kept for the fit, and so many times what a quadratic has numbers.
+    pub const SEARCHED: [usize; 2] = [100, 5];
     /// Points of the first batches: a few, and more for every slow variable.
     pub const BATCH_BASE: usize = 8;
     pub const BATCH_EACH: usize = 3;
     /// Later batches are this share of all visits, so that there are few of them.
     pub const BATCH_SHARE: f64 = 0.2;
+    /// Fits in several parts that were no better are made again when there are so many times as many visits.
+    pub const MIXED_AGAIN: f64 = 1.5;
     /// Heated draws among which the points of a batch are chosen, for each of them.
     pub const CANDIDATES: usize = 8;
     /// A fit is settled when it predicts a fresh batch within this many log units (weighted rms), in so many batches in a row.

@@ -46,14 +46,15 @@ pub(super) fn pooled(
         .collect())
 }
 
-/// A surrogate of the marginal as the crossings have it.
+/// A surrogate of the marginal as the crossings have it, in several parts only where that is said.
 pub(super) fn fit(
     visits: &[Visit],
     crossings: &[Crossing],
     centre: &[f64],
     slow: &Factor,
+    mixed: bool,
 ) -> Option<Surrogate> {
-    let plain = Surrogate::fit_to(visits, centre, slow, learned(centre.len()))?;
+    let plain = Surrogate::fit_to(visits, centre, slow, learned(centre.len(), mixed))?;
     let Some(correction) = Correction::fit(crossings, &plain, centre, slow) else {
         return Some(plain);
     };
@@ -64,7 +65,8 @@ pub(super) fn fit(
             log_marginal: visit.log_marginal + correction.at(&visit.x),
         })
         .collect();
-    Surrogate::fit_to(&visits, centre, slow, learned(centre.len())).or(Some(plain))
+    let extent = learned(centre.len(), plain.is_mixed());
+    Surrogate::fit_to(&visits, centre, slow, extent).or(Some(plain))
 }
 
 /// Σₖ (tiltₖ wₖ + bendₖ wₖ²/2), for whitened w.
@@ -201,11 +203,11 @@ fn a_tilt_that_the_estimate_misses_is_found() {
         })
         .collect();
     let factor = Factor::diagonal(&[1.0], "the spread").unwrap();
-    let surrogate = fit(&visits, &crossings, &[0.5], &factor).unwrap();
+    let surrogate = fit(&visits, &crossings, &[0.5], &factor, true).unwrap();
     let found = surrogate.log_density(&[2.0]) - surrogate.log_density(&[0.0]);
     let wanted = marginal(2.0) - marginal(0.0);
     assert!((found - wanted).abs() < 0.6, "{found} instead of {wanted}");
-    let plain = fit(&visits, &[], &[0.5], &factor).unwrap();
+    let plain = fit(&visits, &[], &[0.5], &factor, true).unwrap();
     let missed = plain.log_density(&[2.0]) - plain.log_density(&[0.0]);
     assert!(
         (missed - wanted).abs() > 2.0,

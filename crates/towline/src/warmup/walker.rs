@@ -11,6 +11,7 @@ use crate::frame::anchors::Mode;
 use crate::kernel::info::Info;
 use crate::kernel::state::{Slow, State, Workspace, evaluate, prepare};
 use crate::kernel::{Drag, Kernel, Proposed};
+use crate::linalg::squared_distance;
 use crate::random::Rng;
 use crate::slow::proposal::SlowProposal;
 use crate::slow::surrogate::{Surrogate, Visit};
@@ -296,7 +297,9 @@ impl<'a, T: Target> Walker<'a, T> {
         let visits = self.pooled_visits(exchange)?;
         let crossings = tilt::pooled(&self.crossings, self.state.slow.x.len(), exchange)?;
         first_decides(exchange, || {
-            tilt::fit(&visits, &crossings, &tuning.centre, &tuning.slow)
+            // What exploring has seen to be in one part is not taken apart again.
+            let mixed = tuning.surrogate.as_ref().is_none_or(Surrogate::is_mixed);
+            tilt::fit(&visits, &crossings, &tuning.centre, &tuning.slow, mixed)
         })
     }
 
@@ -354,6 +357,31 @@ impl<'a, T: Target> Walker<'a, T> {
             .collect())
     }
 
+    /// Keeps of all chains' visits near the top (no further below it than `depth`) so many, each the furthest from those before it: a search
+    /// leaves hundreds where it took differences, and a fit to all of them would be good there and nowhere else. Returns how many are kept.
+    pub fn keep_spread(
+        &mut self,
+        most: usize,
+        depth: f64,
+        whiten: impl Fn(&[f64]) -> Vec<f64>,
+        exchange: &mut impl Exchange,
+    ) -> Result<usize, Error> {
+        let all = self.pooled_visits(exchange)?;
+        let heights = all.iter().map(|visit| visit.log_marginal);
+        let top = heights.fold(f64::NEG_INFINITY, f64::max);
+        let near: Vec<Vec<f64>> = all
+            .iter()
+            .filter(|visit| visit.log_marginal > top - depth)
+            .map(|visit| visit.x.clone())
+            .collect();
+        let white: Vec<Vec<f64>> = near.iter().map(|x| whiten(x)).collect();
+        let kept: Vec<&Vec<f64>> = spread(&white, most).iter().map(|&k| &near[k]).collect();
+        // A place that another chain has been at too is kept by both: a fit takes it once.
+        self.visits
+            .retain(|visit| visit.log_marginal <= top - depth || kept.contains(&&visit.x));
+        Ok(kept.len())
+    }
+
     /// The modes that all chains found.
     pub fn pooled_modes(&self, exchange: &mut impl Exchange) -> Result<Vec<Mode>, Error> {
         let (p, d) = (self.state.slow.x.len(), self.state.y.len());
@@ -376,4 +404,20 @@ impl<'a, T: Target> Walker<'a, T> {
             self.visits.extend(visits.drain(..).filter_map(learned));
         }
     }
+}
+
+/// So many of some points, each the furthest from those before it; the first comes first.
+pub(super) fn spread(points: &[Vec<f64>], most: usize) -> Vec<usize> {
+    let mut gaps = vec![f64::INFINITY; points.len()];
+    let mut chosen = Vec::new();
+    while chosen.len() < most.min(points.len()) {
+        let Some(k) = (0..points.len()).max_by(|&a, &b| gaps[a].total_cmp(&gaps[b])) else {
+            break;
+        };
+        for (gap, point) in gaps.iter_mut().zip(points) {
+            *gap = gap.min(squared_distance(point, &points[k]));
+        }
+        chosen.push(k);
+    }
+    chosen
 }

@@ -374,7 +374,7 @@ impl Fitted for Fit<'_> {
             row.clear();
             row.push(1.0);
             let value = self.level + self.bend.explain(t, false, &mut row);
-            all.add(&row, -s.below - value, s.weight);
+            all.add(&row, &[(0, row.len())], -s.below - value, s.weight);
         }
         all.settle();
         all.ridge = BEND_RIDGE * all.weight;

@@ -22,8 +22,18 @@ pub(super) struct Equations {
     pub weight: f64,
     /// Added to the diagonal after it has been damped.
     pub ridge: f64,
-    /// Points whose products are not yet among the normal equations: so much of each, and its row.
-    waiting: Vec<f64>,
+    /// Points whose products are not yet among the normal equations, by the numbers that they depend on.
+    waiting: Vec<Waiting>,
+}
+
+/// A run of the numbers that are fitted: the first, and how many.
+pub(super) type Run = (usize, usize);
+
+/// Points that depend on the same numbers.
+struct Waiting {
+    runs: Vec<Run>,
+    /// So much of each, and its row: how it changes with those numbers alone.
+    counts: Vec<f64>,
     rows: Vec<f64>,
 }
 
@@ -39,63 +49,53 @@ impl Equations {
             loss: 0.0,
             weight: 0.0,
             ridge: 0.0,
-            waiting: Vec::with_capacity(TOGETHER),
-            rows: Vec::with_capacity(TOGETHER * size),
+            waiting: Vec::new(),
         }
     }
 
-    /// Adds a point that is off by so much, and how that changes with each of the numbers; [`settle`](Self::settle) after the last.
-    pub fn add(&mut self, row: &[f64], off: f64, weight: f64) {
-        let size = self.right.len();
+    /// Adds a point that is off by so much, and how that changes with the numbers in these runs, ascending, one after the other; with all
+    /// others it does not change. [`settle`](Self::settle) after the last.
+    pub fn add(&mut self, row: &[f64], runs: &[Run], off: f64, weight: f64) {
         let clipped = off.abs().min(BEND_CLIP);
         // Huber's: squares of small errors, and large ones only as they are.
         self.loss += weight * clipped * (2.0 * off.abs() - clipped);
         self.weight += weight;
-        let counts = weight * (clipped / off.abs().max(1e-12)).min(1.0);
-        for i in 0..size {
-            self.right[i] += counts * row[i] * off;
+        if row.is_empty() {
+            return;
         }
-        self.waiting.push(counts);
-        self.rows.extend_from_slice(row);
-        if self.waiting.len() == TOGETHER {
-            self.settle();
+        let counts = weight * (clipped / off.abs().max(1e-12)).min(1.0);
+        let mut rest = row;
+        for &(first, length) in runs {
+            let (own, after) = rest.split_at(length);
+            for (right, v) in self.right[first..first + length].iter_mut().zip(own) {
+                *right += counts * v * off;
+            }
+            rest = after;
+        }
+        let known = self.waiting.iter().position(|waiting| waiting.runs == runs);
+        let index = known.unwrap_or_else(|| {
+            self.waiting.push(Waiting {
+                runs: runs.to_vec(),
+                counts: Vec::with_capacity(TOGETHER),
+                rows: Vec::with_capacity(TOGETHER * row.len()),
+            });
+            self.waiting.len() - 1
+        });
+        let size = self.right.len();
+        let waiting = &mut self.waiting[index];
+        waiting.counts.push(counts);
+        waiting.rows.extend_from_slice(row);
+        if waiting.counts.len() == TOGETHER {
+            waiting.settle(&mut self.normal, size);
         }
     }
 
-    /// Adds the products of the points that wait, in their order.
+    /// Adds the products of the points that wait.
     pub fn settle(&mut self) {
         let size = self.right.len();
-        for i in 0..size {
-            let numbers = &mut self.normal[i * size..=i * size + i];
-            let mut points = self
-                .waiting
-                .chunks_exact(4)
-                .zip(self.rows.chunks_exact(4 * size));
-            for (counts, rows) in &mut points {
-                let (a, rows) = rows.split_at(size);
-                let (b, rows) = rows.split_at(size);
-                let (c, d) = rows.split_at(size);
-                let by = [
-                    counts[0] * a[i],
-                    counts[1] * b[i],
-                    counts[2] * c[i],
-                    counts[3] * d[i],
-                ];
-                for ((((n, a), b), c), d) in numbers.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-                    *n = (((*n + by[0] * a) + by[1] * b) + by[2] * c) + by[3] * d;
-                }
-            }
-            let rest = self.waiting.len() / 4 * 4;
-            let rows = self.rows[rest * size..].chunks_exact(size);
-            for (counts, row) in self.waiting[rest..].iter().zip(rows) {
-                let by = counts * row[i];
-                for (n, v) in numbers.iter_mut().zip(row) {
-                    *n += by * v;
-                }
-            }
+        for waiting in &mut self.waiting {
+            waiting.settle(&mut self.normal, size);
         }
-        self.waiting.clear();
-        self.rows.clear();
     }
 
     fn step(&self, damping: f64) -> Option<Vec<f64>> {
@@ -113,6 +113,62 @@ impl Equations {
         factor.solve(&mut step);
         factor.solve_transposed(&mut step);
         step.iter().all(|v| v.is_finite()).then_some(step)
+    }
+}
+
+impl Waiting {
+    /// Adds the products of its points to normal equations of so many numbers.
+    fn settle(&mut self, normal: &mut [f64], size: usize) {
+        let width: usize = self.runs.iter().map(|run| run.1).sum();
+        let mut at = 0;
+        for (r, &(first, length)) in self.runs.iter().enumerate() {
+            for i in 0..length {
+                let line = &mut normal[(first + i) * size..][..size];
+                let mut from = 0;
+                for &(other, columns) in &self.runs[..=r] {
+                    let columns = if other == first { i + 1 } else { columns };
+                    let numbers = &mut line[other..other + columns];
+                    add_products(numbers, &self.counts, &self.rows, [width, at + i, from]);
+                    from += columns;
+                }
+            }
+            at += length;
+        }
+        self.counts.clear();
+        self.rows.clear();
+    }
+}
+
+/// Adds, for every row of this width, so much of it times its number at `by` times those that begin at `from`.
+#[inline]
+fn add_products(numbers: &mut [f64], counts: &[f64], rows: &[f64], [width, by, from]: [usize; 3]) {
+    let to = from + numbers.len();
+    let mut fours = counts.chunks_exact(4).zip(rows.chunks_exact(4 * width));
+    for (counts, rows) in &mut fours {
+        let (a, rows) = rows.split_at(width);
+        let (b, rows) = rows.split_at(width);
+        let (c, d) = rows.split_at(width);
+        let times = [
+            counts[0] * a[by],
+            counts[1] * b[by],
+            counts[2] * c[by],
+            counts[3] * d[by],
+        ];
+        let others = a[from..to].iter().zip(&b[from..to]);
+        let others = others.zip(c[from..to].iter().zip(&d[from..to]));
+        for (n, ((a, b), (c, d))) in numbers.iter_mut().zip(others) {
+            *n = (((*n + times[0] * a) + times[1] * b) + times[2] * c) + times[3] * d;
+        }
+    }
+    let rest = counts.len() / 4 * 4;
+    for (counts, row) in counts[rest..]
+        .iter()
+        .zip(rows[rest * width..].chunks_exact(width))
+    {
+        let times = counts * row[by];
+        for (n, v) in numbers.iter_mut().zip(&row[from..to]) {
+            *n += times * v;
+        }
     }
 }
 

@@ -196,6 +196,9 @@ pub const MISSED_FEWEST: [usize; 2] = [6, 3];
 pub const NEAREST: [f64; 2] = [0.25, 0.1];
 pub const GROWN: usize = 4;
 
+/// Where a part has no more than this share of the density, its numbers are not moved by the point.
+pub const NO_SHARE: f64 = 1e-6;
+
 /// Rounds of the fit of all parts together, and of the same without a fold, which begins where that ended.
 pub const MIXED_ROUNDS: usize = 40;
 pub const MIXED_FOLD_ROUNDS: usize = 10;

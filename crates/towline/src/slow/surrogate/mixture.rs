@@ -7,7 +7,7 @@ use super::bend::{Bend, Range, Seen, orders};
 use super::levenberg::{Equations, Fitted, improve};
 use super::limits::{
     BEND_CROSSED, BEND_FIRST_ROUNDS, BEND_RIDGE, FOLDS, GROWN, MISSED, MISSED_FEWEST, MIXED_FALL,
-    MIXED_FOLD_ROUNDS, MIXED_JUDGED, MIXED_MOST_SLOW, MIXED_PARTS, MIXED_ROUNDS, NEAREST,
+    MIXED_FOLD_ROUNDS, MIXED_JUDGED, MIXED_MOST_SLOW, MIXED_PARTS, MIXED_ROUNDS, NEAREST, NO_SHARE,
     POINTS_PER_BEND,
 };
 use super::visits::Samples;
@@ -249,10 +249,13 @@ impl Fitted for Fit<'_> {
     fn equations(&self) -> Equations {
         let size = self.parts.iter().map(Part::numbers).sum();
         let mut all = Equations::new(size);
-        let (mut row, mut ends) = (Vec::with_capacity(size), Vec::new());
+        let (mut row, mut own) = (Vec::with_capacity(size), Vec::with_capacity(size));
+        let (mut ends, mut runs) = (Vec::new(), Vec::new());
         for s in self.seen {
             row.clear();
+            own.clear();
             ends.clear();
+            runs.clear();
             for part in &self.parts {
                 row.push(1.0);
                 let log = part.level + part.bend.explain(&s.x, part.straight, &mut row);
@@ -260,14 +263,17 @@ impl Fitted for Fit<'_> {
             }
             let top = ends.iter().map(|e| e.1).fold(f64::NEG_INFINITY, f64::max);
             let sum: f64 = ends.iter().map(|e| (e.1 - top).exp()).sum();
-            // What a part's numbers change counts by its share of the density here.
+            // What a part's numbers change counts by its share of the density here: at most points, those of one or two.
             let mut first = 0;
             for (end, log) in &ends {
                 let share = (log - top).exp() / sum;
-                row[first..*end].iter_mut().for_each(|v| *v *= share);
+                if share > NO_SHARE {
+                    own.extend(row[first..*end].iter().map(|v| v * share));
+                    runs.push((first, end - first));
+                }
                 first = *end;
             }
-            all.add(&row, -s.below - (top + sum.ln()), s.weight);
+            all.add(&own, &runs, -s.below - (top + sum.ln()), s.weight);
         }
         all.settle();
         all.ridge = BEND_RIDGE * all.weight;

@@ -36,7 +36,8 @@ use crate::random::Rng;
 use bend::Bend;
 use jump::Jumps;
 use limits::{
-    BENT_ABOVE, HEATED_BURN, HEATED_LOOK, HEATED_STRIDE, JUMP_MOST_SLOW, WHITE, WHITENINGS,
+    BENT_ABOVE, BENT_SHARE, HEATED_BURN, HEATED_LOOK, HEATED_STRIDE, JUMP_MOST_SLOW, MIXED_ABOVE,
+    WHITE, WHITENINGS,
 };
 use serde::{Deserialize, Serialize};
 use shape::Shape;
@@ -158,18 +159,29 @@ impl Surrogate {
         factor: &Factor,
         extent: Extent,
     ) -> Option<Self> {
-        let (straight, _) = Self::fit_straight(visits, centre, factor, extent)?;
-        // What visits of the target itself say of its tails is too little to bend them by.
-        if extent.heat <= 1.0 || straight.quality.error() <= BENT_ABOVE {
-            return Some(straight);
-        }
-        let bent = straight.bent(visits, extent).map(|(bent, _)| bent);
-        let best = bent.as_ref().unwrap_or(&straight).quality.error();
-        let warped = match best > BENT_ABOVE {
-            true => straight.warped(visits, extent, best),
-            false => None,
+        let whole = Extent {
+            mixed: false,
+            ..extent
         };
-        Some(warped.or(bent).unwrap_or(straight))
+        let (straight, _) = Self::fit_straight(visits, centre, factor, whole)?;
+        let mut best = straight.clone();
+        // What visits of the target itself say of its tails is too little to bend them by.
+        if extent.heat > 1.0 && best.quality.error() > BENT_ABOVE {
+            best = straight.bent(visits, extent).map_or(best, |bent| bent.0);
+            if best.quality.error() > BENT_ABOVE {
+                let warped = straight.warped(visits, extent, best.quality.error());
+                best = warped.unwrap_or(best);
+            }
+        }
+        // The last resort, and the dearest: not one shape in other coordinates, but several.
+        if extent.mixed && best.wants_parts() {
+            let (centre, factor) = (&straight.centre, &straight.factor);
+            let mixed = Self::fit_straight(visits, centre, factor, extent);
+            let enough = BENT_SHARE * best.quality.error();
+            let better = mixed.filter(|(mixed, _)| mixed.quality.error() < enough);
+            best = better.map_or(best, |mixed| mixed.0);
+        }
+        Some(best)
     }
 
     /// Whitened until its own draws are white, and those draws.
@@ -181,6 +193,10 @@ impl Surrogate {
     ) -> Option<(Self, Vec<Vec<f64>>)> {
         let (mut fitted, mut draws) = Self::fit_whitened(visits, centre, factor, extent)?;
         for _ in 0..WHITENINGS {
+            // Several parts that are no better here will not be in other units: each part has its own.
+            if extent.mixed && !fitted.is_mixed() {
+                break;
+            }
             let Some((centre, factor)) = fitted.whitening(&draws) else {
                 break;
             };
@@ -265,6 +281,16 @@ impl Surrogate {
     /// How good it is expected to be.
     pub fn quality(&self) -> &Quality {
         &self.quality
+    }
+
+    /// Whether it is so far off that several parts are tried.
+    pub(crate) fn wants_parts(&self) -> bool {
+        self.quality.error() > MIXED_ABOVE
+    }
+
+    /// Whether it is in several parts.
+    pub(crate) fn is_mixed(&self) -> bool {
+        matches!(self.quality.kind, Kind::Mixture { .. })
     }
 
     /// The root of the covariance of x, about.

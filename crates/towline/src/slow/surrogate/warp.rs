@@ -216,7 +216,7 @@ impl Fitted for Fit<'_> {
             for k in 0..p {
                 row.extend((0..k).map(|j| -v[k] * u[j]));
             }
-            all.add(&row, -s.below - value, s.weight);
+            all.add(&row, &[(0, row.len())], -s.below - value, s.weight);
         }
         all.settle();
         // Smooth where points do not say otherwise.
