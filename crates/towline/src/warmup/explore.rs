@@ -121,7 +121,7 @@ pub(super) fn explore<T: Target>(
         let exploring = Extent {
             heat: heat(p),
             reach: FURTHER,
-            mixed: known >= mixed_from,
+            mixed: visits.len() >= mixed_from,
             thorough: false,
         };
         let fitted = first_decides(exchange, || {
@@ -129,7 +129,7 @@ pub(super) fn explore<T: Target>(
         })?;
         let in_vain = |fitted: &Surrogate| !fitted.is_mixed() && fitted.wants_parts();
         if exploring.mixed && fitted.as_ref().is_some_and(in_vain) {
-            mixed_from = (MIXED_AGAIN * known as f64) as usize;
+            mixed_from = (MIXED_AGAIN * visits.len() as f64) as usize;
         }
         let points = match &fitted {
             Some(fitted) => next_points(fitted, &visits, size, common),
@@ -159,8 +159,9 @@ pub(super) fn explore<T: Target>(
         }
     }
     explored.settled = good >= IN_A_ROW;
+    let last = learned(p, visits.len() >= mixed_from);
     let fitted = first_decides(exchange, || {
-        Surrogate::fit_to(&visits, &tuning.centre, &tuning.slow, learned(p, true))
+        Surrogate::fit_to(&visits, &tuning.centre, &tuning.slow, last)
     })?;
     let Some(fitted) = fitted else {
         return Ok(None);
