@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "target/sensitivity"
 SOURCE = "crates/towline/src"
 # Those that decide how much is learned, what is believed, and what is proposed.
-CONSTANTS = ["HEAT", "FURTHER", "BATCH_SHARE", "SMALL_ERROR", "SURPRISE", "LINEAR_MARGIN", "EXTRA_SHARE", "TAIL_RATE", "POINTS_PER_COEFFICIENT", "JUMP_SPREAD"]
+CONSTANTS = ["DEVIATIONS", "FURTHER", "BATCH_SHARE", "SMALL_ERROR", "SURPRISE", "LINEAR_MARGIN", "EXTRA_SHARE", "TAIL_RATE", "POINTS_PER_COEFFICIENT", "JUMP_SPREAD"]
 FOLDERS = ["warmup", "slow/surrogate"]
 TARGETS = ["neal1", "skew4", "student4", "funnel", "steps", "banana", "twenty", "far2"]
 

@@ -1,5 +1,8 @@
 //! The Laplace frame: the mode of the conditional at x, and a root of its inverse curvature there.
 
+mod coupled;
+mod walls;
+
 use super::anchors::Anchors;
 use super::climb::{FIRST_STEP, Room, climb};
 use super::linear::Linear;
@@ -7,10 +10,10 @@ use super::map::Frame;
 use super::slope::{Origin, Slope};
 use crate::error::Error;
 use crate::linalg::{Factor, Inverse, Root, Storage, Stretched, hashed, symmetrise, transpose};
+use crate::optimise::axes;
 use crate::optimise::lbfgs::ascend;
-use crate::optimise::surface::clean;
-use crate::optimise::{axes, walls};
 use crate::target::{Scratch, Target};
+pub(crate) use coupled::Coupled;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -83,20 +86,6 @@ impl Curvature {
         }
     }
 }
-
-/// How many variables are coupled in the conditional at one x.
-pub(crate) struct Coupled {
-    /// How far the axes are from those of the conditional: squared correlations, added up.
-    pub coupling: f64,
-    /// The root of y's covariance given x.
-    pub root: Factor,
-}
-
-/// Where a search at walls would begin without mass, it is begun so many widths to the side.
-const SIDES: [f64; 8] = [1.0, -1.0, 2.0, -2.0, 4.0, -4.0, 8.0, -8.0];
-
-/// So many widths from a wall, and from a mode, there is mass.
-const INSIDE: f64 = 0.5;
 
 /// What a search found.
 pub(crate) struct Searched {
@@ -283,104 +272,6 @@ impl Laplace {
             centre: centre.to_vec(),
             root: Root::Stretched(Arc::new(Stretched::new(self.root().clone(), widths))),
         }
-    }
-
-    /// The frame at a top that may lie at walls: from the wall inwards, z counts from zero up.
-    fn at_walls<T: Target>(
-        &self,
-        target: &T,
-        x: &[f64],
-        cache: &T::Cache,
-        scratch: &mut Scratch,
-        room: &mut Room,
-    ) -> Searched {
-        let tried = self.with_mass(target, x, cache, scratch, &mut room.centre);
-        let (centre, root) = (&room.centre[..], &**self.root());
-        let begin = Origin { centre, root };
-        let mut slope = Slope::new((target, cache, begin), begin, scratch, &mut room.y);
-        let edge = walls::climb(&mut slope, &room.origin);
-        let evaluations = slope.evaluations + tried;
-        let found = edge.and_then(|edge| {
-            slope.centre_at(&edge.at);
-            let frame = Frame::Affine {
-                centre: slope.y.to_vec(),
-                root: Root::Stretched(Arc::new(Stretched::new(self.root().clone(), edge.widths))),
-            };
-            frame.usable_log_det()?;
-            let mut inside = vec![0.0; centre.len()];
-            frame.to_y(&vec![INSIDE; centre.len()], &mut inside);
-            let log_marginal = edge.height + edge.log_volume + root.log_det();
-            Some((frame, log_marginal, inside))
-        });
-        match found {
-            Some((frame, log_marginal, inside)) => Searched {
-                frame,
-                log_marginal: Some(log_marginal),
-                evaluations,
-                inside: Some(inside),
-            },
-            None => Searched {
-                frame: self.start_at(&room.centre),
-                log_marginal: None,
-                evaluations,
-                inside: None,
-            },
-        }
-    }
-
-    /// Makes of a centre one that has mass, where one is found: along the linear frame, for walls that move with x, or to either side. Returns the
-    /// evaluations that took.
-    fn with_mass<T: Target>(
-        &self,
-        target: &T,
-        x: &[f64],
-        cache: &T::Cache,
-        scratch: &mut Scratch,
-        centre: &mut Vec<f64>,
-    ) -> u64 {
-        let widths = self.root().sds();
-        let beside = SIDES.iter().map(|side| {
-            let each = centre.iter().zip(&widths);
-            each.map(|(m, width)| m + side * width).collect()
-        });
-        let along = std::iter::once_with(|| self.linear.centre_at(x));
-        let mut tried = 0;
-        let found = std::iter::once(centre.clone())
-            .chain(along)
-            .chain(beside)
-            .find(|y: &Vec<f64>| {
-                tried += 1;
-                clean(target.log_density_in(cache, y, scratch)) > f64::NEG_INFINITY
-            });
-        if let Some(y) = found {
-            *centre = y;
-        }
-        tried
-    }
-
-    /// The full curvature of the conditional at x, as a root of y's covariance there, and how far that is from the axes of the root in whose
-    /// units the search is made. `None` where there is no mode.
-    pub(crate) fn coupled_root<T: Target>(
-        &self,
-        target: &T,
-        x: &[f64],
-        cache: &T::Cache,
-        scratch: &mut Scratch,
-    ) -> (Option<Coupled>, u64) {
-        let mut room = Room::default();
-        self.linear.centre_into(x, &mut room.centre);
-        room.fit(self.linear.fast_dim());
-        let (centre, root) = (&room.centre[..], &**self.root());
-        let begin = Origin { centre, root };
-        let mut slope = Slope::new((target, cache, begin), begin, scratch, &mut room.y);
-        let coupled = axes::climb(&mut slope, &room.origin).and_then(|top| {
-            let curvature = axes::curvature(&mut slope, &top)?;
-            Some(Coupled {
-                coupling: axes::coupling(&curvature, top.at.len()),
-                root: self.root().within(&curvature)?,
-            })
-        });
-        (coupled, slope.evaluations)
     }
 
     /// The frame at a peak y = m + L₀u of this height, with its curvature H in u: in y that is L₀⁻ᵀ H L₀⁻¹.

@@ -158,37 +158,27 @@ impl Factor {
 
     /// This factor with its columns multiplied by the sizes of these numbers.
     pub(crate) fn stretched(&self, by: &[f64]) -> Self {
-        let mut copy = self.clone();
-        match &mut copy.0 {
-            Form::Diagonal(sds) => {
-                for (sd, by) in sds.iter_mut().zip(by) {
-                    *sd *= by.abs();
-                }
-            }
-            Form::Lower { dim, rows } => {
-                for i in 0..*dim {
-                    for (entry, by) in rows[row(i)..=row(i) + i].iter_mut().zip(by) {
-                        *entry *= by.abs();
-                    }
-                }
-            }
-        }
-        copy
+        self.scaled_each(|_, column| by[column].abs())
     }
 
     /// This factor with its rows multiplied by these positive numbers.
     pub(crate) fn with_rows_scaled(&self, by: &[f64]) -> Self {
+        self.scaled_each(|row, _| by[row])
+    }
+
+    /// This factor with every entry multiplied by a number of its row and column.
+    fn scaled_each(&self, by: impl Fn(usize, usize) -> f64) -> Self {
         let mut copy = self.clone();
         match &mut copy.0 {
             Form::Diagonal(sds) => {
-                for (sd, by) in sds.iter_mut().zip(by) {
-                    *sd *= by;
+                for (k, sd) in sds.iter_mut().enumerate() {
+                    *sd *= by(k, k);
                 }
             }
             Form::Lower { dim, rows } => {
                 for i in 0..*dim {
-                    for entry in &mut rows[row(i)..=row(i) + i] {
-                        *entry *= by[i];
+                    for (j, entry) in rows[row(i)..=row(i) + i].iter_mut().enumerate() {
+                        *entry *= by(i, j);
                     }
                 }
             }

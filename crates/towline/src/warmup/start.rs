@@ -1,15 +1,16 @@
 //! From a start to the bulk of the marginal: widths, then the mode of the estimated marginal of x.
 
+mod coupling;
+mod line;
+mod walls;
+
 use super::known;
-use super::limits::start::{
-    BESIDE, FROM_AFAR, MOST_CLIMBS, MOST_COUPLED, MOST_COUPLED_GRADIENTS, MOST_LOCAL, MOST_LOOKS,
-    STILL_GAINS, TURNED, UNCOUPLED, WALLED,
-};
+use super::limits::start::{FROM_AFAR, MOST_CLIMBS, STILL_GAINS, WALLED};
 pub(super) use super::limits::start::{MOST_FAST, MOST_SLOW};
 use super::prices::Clock;
 use crate::error::Error;
 use crate::frame::anchors::Mode;
-use crate::frame::laplace::{Coupled, Curvature, Laplace, Searched};
+use crate::frame::laplace::{Curvature, Laplace, Searched};
 use crate::frame::{Frame, Linear};
 use crate::instant::Instant;
 use crate::kernel::info::Info;
@@ -21,6 +22,7 @@ use crate::optimise::newton::climb_with;
 use crate::optimise::surface::{Surface, clean};
 use crate::optimise::widths::{MOST_TRIALS, scales};
 use crate::target::{Scratch, Target};
+pub(super) use line::line_through;
 
 /// Where a chain may begin, and how wide the target is there.
 pub(super) struct Found {
@@ -336,63 +338,6 @@ impl<'a, T: Target> Marginal<'a, T> {
         height
     }
 
-    /// Learns how many fast variables are coupled where the search stands: a frame along their own axes moves with x as the
-    /// conditional does, where one along the variables may only stretch it.
-    fn couple(&mut self, x: &[f64], cache: &T::Cache) {
-        let d = self.centre.len();
-        if self.curvature != Curvature::Axes {
-            return;
-        }
-        let (target, scratch) = (self.target, &mut self.scratch);
-        let mut gradient = vec![0.0; d];
-        let known = target.gradient(cache, &self.centre, &mut gradient, scratch);
-        let most = match known {
-            Some(_) => MOST_COUPLED_GRADIENTS,
-            None => MOST_COUPLED,
-        };
-        if d > most {
-            return;
-        }
-        let coupled = self.coupled(x, cache);
-        if let Some(coupled) = coupled.filter(|c| c.coupling > UNCOUPLED) {
-            self.set_frame(self.centre.clone(), coupled.root);
-        }
-    }
-
-    fn coupled(&mut self, x: &[f64], cache: &T::Cache) -> Option<Coupled> {
-        let begun = Instant::now();
-        let (target, scratch) = (self.target, &mut self.scratch);
-        let (coupled, evaluations) = self.rule.coupled_root(target, x, cache, scratch);
-        self.clock.fast(begun, evaluations);
-        self.spent.fast_evaluations += evaluations;
-        coupled
-    }
-
-    /// Whether the directions in which fast variables are coupled change within a standard deviation of x: then no axes will do, and the full curvature is
-    /// worth its price at each x, where there are not too many of them.
-    fn turns(&mut self, slow: &Factor) -> Result<bool, Error> {
-        if self.curvature != Curvature::Axes || self.centre.len() > MOST_LOCAL {
-            return Ok(false);
-        }
-        let p = slow.dim();
-        for k in 0..p.min(MOST_LOOKS) {
-            let mut unit = vec![0.0; p];
-            unit[k] = 1.0;
-            let mut x = vec![0.0; p];
-            slow.apply(&unit, &mut x);
-            x.iter_mut().zip(&self.best.x).for_each(|(x, b)| *x += b);
-            self.spent.slow_evaluations += 1;
-            let Some(there) = prepare(self.target, &x)? else {
-                continue;
-            };
-            let coupled = self.coupled(&x, &there.cache);
-            if coupled.is_some_and(|c| c.coupling > TURNED) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
     /// Searches from here on begin at this frame: near the best point, they are short.
     fn move_to(&mut self, found: &Searched) {
         let (Frame::Affine { root, .. }, Some(centre)) = (&found.frame, found.begin()) else {
@@ -405,53 +350,6 @@ impl<'a, T: Target> Marginal<'a, T> {
         };
         if let Some(root) = root {
             self.set_frame(centre.to_vec(), root);
-        }
-    }
-
-    /// Whether there is no mass close to the mode on one side of it: a search may take the place where a wall stopped it for a top.
-    fn is_walled(&mut self, cache: &T::Cache) -> bool {
-        if self.curvature != Curvature::Local {
-            return false;
-        }
-        let (mode, widths) = (&self.best.y, self.rule.linear().root().sds());
-        let mut y = mode.clone();
-        for (k, width) in widths.iter().enumerate() {
-            for side in [BESIDE, -BESIDE] {
-                y[k] = mode[k] + side * width;
-                self.spent.fast_evaluations += 1;
-                let density = self.target.log_density_in(cache, &y, &mut self.scratch);
-                if clean(density) == f64::NEG_INFINITY {
-                    return true;
-                }
-            }
-            y[k] = mode[k];
-        }
-        false
-    }
-
-    /// The share of places with mass at which no mode was found.
-    fn failing(&self) -> f64 {
-        self.failed as f64 / (self.failed + self.modes.len()).max(1) as f64
-    }
-
-    /// Where no mode is found that derivatives lead to, it may lie at a wall: if so, frames are looked for at walls from here on.
-    fn try_walls(&mut self, x: &[f64], cache: &T::Cache) {
-        if self.curvature != Curvature::Local {
-            return;
-        }
-        let sds = self.rule.linear().root().sds();
-        let centre = self.centre.clone();
-        let Ok(widths) = Factor::diagonal(&sds, "the fast widths") else {
-            return;
-        };
-        self.curvature = Curvature::Walls;
-        self.set_frame(centre, widths);
-        self.best.height = f64::NEG_INFINITY;
-        let before = self.modes.len();
-        self.look(x, cache);
-        if self.modes.len() == before {
-            self.curvature = Curvature::Local;
-            self.rule = Laplace::new(self.rule.linear().clone(), self.curvature);
         }
     }
 
@@ -488,52 +386,6 @@ impl<'a, T: Target> Marginal<'a, T> {
             }
         }
     }
-}
-
-/// The line through modes by weighted least squares, from the highest of them; each counts as much as its estimated density.
-pub(super) fn line_through(
-    modes: &[Mode],
-    heights: &[f64],
-    slow: &Factor,
-    root: Factor,
-) -> Option<Linear> {
-    let top = (0..modes.len()).max_by(|&a, &b| heights[a].total_cmp(&heights[b]))?;
-    let best = &modes[top];
-    let (p, d) = (best.x.len(), best.y.len());
-    let mut slope = vec![0.0; p * d];
-    // In whitened x, with a small ridge: directions never looked along have slope 0.
-    let mut normal = vec![0.0; p * p];
-    let mut right = vec![0.0; p * d];
-    for k in 0..p {
-        normal[k * p + k] = 1e-3;
-    }
-    for (mode, height) in modes.iter().zip(heights) {
-        let weight = (height - heights[top]).max(-30.0).exp();
-        if weight.is_nan() {
-            continue;
-        }
-        let mut w: Vec<f64> = mode.x.iter().zip(&best.x).map(|(a, b)| a - b).collect();
-        slow.solve(&mut w);
-        for i in 0..p {
-            for j in 0..p {
-                normal[i * p + j] += weight * w[i] * w[j];
-            }
-            for k in 0..d {
-                right[k * p + i] += weight * w[i] * (mode.y[k] - best.y[k]);
-            }
-        }
-    }
-    if p > 0 {
-        let factor = Factor::from_covariance(&normal, "the slope's normal equations").ok()?;
-        for (row, out) in right.chunks_mut(p).zip(slope.chunks_mut(p)) {
-            factor.solve(row);
-            factor.solve_transposed(row);
-            // From whitened x back to x: B = B_w L⁻¹, so bᵀ = L⁻ᵀ b_wᵀ.
-            slow.solve_transposed(row);
-            out.copy_from_slice(row);
-        }
-    }
-    Linear::new(best.x.clone(), best.y.clone(), slope, root).ok()
 }
 
 /// The marginal in units of the widths found at the start.
