@@ -1,9 +1,14 @@
 //! The response at a new row: its expected value and a new response, over all draws, by closed forms and quadrature.
 
+#[cfg(test)]
+mod tests;
+mod tolerance;
+
 use super::mixture::{Mixture, sample_quantile};
 use crate::family::{Family, Observation};
 use crate::special::{normal_cdf, normal_density};
 use crate::vector::{logistic, logistic_slope};
+use tolerance::Tolerance;
 use towline::Rng;
 
 /// Steps of quadrature in units of the narrower of the two functions whose product is summed: the error of the
@@ -390,69 +395,6 @@ pub(crate) fn ln_sum(logs: &[f64]) -> f64 {
     top + logs.iter().map(|l| (l - top).exp()).sum::<f64>().ln()
 }
 
-/// P(Y ≤ k) with a normal η, by whichever of two integrals is the smoother.
-///
-/// With few doubts about η it is the mean of P(Y ≤ k | η) over η. With many, that is a step; but it is also the
-/// probability that η stays below a tolerance with density −∂P(Y ≤ k | η)/∂η, the mean of a smooth Φ over that.
-struct Tolerance {
-    observation: Observation,
-    k: f64,
-    width: f64,
-    nodes: Vec<(f64, f64)>,
-}
-
-impl Tolerance {
-    fn new(observation: Observation, k: f64) -> Self {
-        let (_, width) = observation.tolerance_at(k);
-        Self {
-            observation,
-            k,
-            width,
-            nodes: Vec::new(),
-        }
-    }
-
-    fn probability(&mut self, m: f64, s: f64) -> f64 {
-        if s < self.width {
-            return over_normal(m, s, self.width, |eta| self.observation.cdf(self.k, eta));
-        }
-        if self.nodes.is_empty() {
-            self.find_nodes();
-        }
-        let sum: f64 = self
-            .nodes
-            .iter()
-            .map(|(t, w)| w * normal_cdf((t - m) / s))
-            .sum();
-        sum.clamp(0.0, 1.0)
-    }
-
-    fn find_nodes(&mut self) {
-        let (centre, width) = self.observation.tolerance_at(self.k);
-        let h = STEP * width;
-        // Of counts beyond all data the tolerance is a step: narrower than doubles are apart.
-        if centre + h == centre {
-            self.nodes = vec![(centre, 1.0)];
-            return;
-        }
-        let top = self.observation.ln_tolerance(self.k, centre);
-        let density = |t: f64| (self.observation.ln_tolerance(self.k, t) - top).exp();
-        let mut nodes = vec![(centre, 1.0)];
-        for side in [-1.0, 1.0] {
-            for j in 1..20_000 {
-                let t = centre + side * f64::from(j) * h;
-                let value = density(t);
-                nodes.push((t, value));
-                if value < NOTHING {
-                    break;
-                }
-            }
-        }
-        let total: f64 = nodes.iter().map(|n| n.1).sum();
-        self.nodes = nodes.into_iter().map(|(t, v)| (t, v / total)).collect();
-    }
-}
-
 /// A sample in five numbers.
 pub(crate) fn of_sample(values: &[f64], level: f64) -> Interval {
     let n = values.len() as f64;
@@ -464,66 +406,5 @@ pub(crate) fn of_sample(values: &[f64], level: f64) -> Interval {
         lower: sample_quantile(values, tail),
         median: sample_quantile(values, 0.5),
         upper: sample_quantile(values, 1.0 - tail),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn row(family: Family, parameter: f64, parts: &[(f64, f64)]) -> RowPrediction {
-        let mut eta = Mixture::default();
-        for (mean, sd) in parts {
-            eta.push(*mean, sd * sd);
-        }
-        RowPrediction {
-            eta,
-            parameters: vec![parameter],
-            family,
-            trials: 1.0,
-        }
-    }
-
-    /// A group that the data do not know, in a run that has not arrived: standard deviations of any size.
-    #[test]
-    fn counts_beyond_all_data_have_quantiles() {
-        for (family, parameter) in [(Family::Poisson, 1.0), (Family::NegativeBinomial, 2.0)] {
-            for sd in [1.0, 10.0, 30.0, 100.0, 1e10] {
-                let row = row(family, parameter, &[(1.0, sd), (2.0, 0.5 * sd)]);
-                let [low, middle, high] = row.quantiles([0.025, 0.5, 0.975]);
-                assert!(low <= middle && middle <= high, "{low} {middle} {high}");
-                if high.is_finite() {
-                    assert!(row.cdf(high) >= 0.975 - 1e-9, "{}", row.cdf(high));
-                    // The next smaller number that a double holds has less.
-                    let below = (high - 1.0).min(high * (1.0 - 1e-9));
-                    assert!(row.cdf(below) <= 0.975 + 1e-9, "{}", row.cdf(below));
-                } else {
-                    let of_mean = row.eta.quantile(0.975);
-                    assert!(of_mean > 700.0, "{of_mean}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn probabilities_of_an_uncertain_predictor_are_those_of_a_step() {
-        for family in [Family::BernoulliLogit, Family::BernoulliProbit] {
-            for sd in [0.9, 1.1, 3.0, 30.0, 1e10] {
-                let (mean, second) = row(family, 1.0, &[(0.3, sd)]).moments();
-                // By brute force, in steps of a hundredth where there is something to see.
-                let one = row(family, 1.0, &[(0.3, sd)]).observation(0);
-                let h = 0.01;
-                let (mut first, mut square) = (0.0, 0.0);
-                for j in -6000..6000_i32 {
-                    let t = h * (f64::from(j) + 0.5);
-                    let weight = h * normal_density((t - 0.3) / sd) / sd;
-                    first += weight * one.mean(t);
-                    square += weight * one.mean(t).powi(2);
-                }
-                let above = normal_cdf((0.3 - 60.0) / sd);
-                assert!((mean - first - above).abs() < 1e-8, "{mean} {first}");
-                assert!((second - square - above).abs() < 1e-8, "{second} {square}");
-            }
-        }
     }
 }

@@ -16,7 +16,7 @@ pub(crate) use few::SmallRoot;
 pub use inverse::Inverse;
 pub use root::{Root, RootMap};
 pub(crate) use small::{
-    HASH_START, SmallBuffer, dot, hashed, squared_distance, symmetrise, transpose,
+    HASH_START, SmallBuffer, dot, farthest, hashed, squared_distance, symmetrise, transpose,
 };
 pub(crate) use storage::Storage;
 pub use stretched::Stretched;

@@ -1,4 +1,4 @@
-//! Small vectors and matrices, row by row: one dot product, one symmetrisation, one hash.
+//! Small vectors and matrices, row by row: one dot product, one distance, one symmetrisation, one hash.
 
 /// The dot product of `a` with the head of `b`.
 #[inline]
@@ -9,6 +9,22 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
 /// The squared distance.
 pub(crate) fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum()
+}
+
+/// So many of some points, each the furthest from those before it; it begins with the last.
+pub(crate) fn farthest<P: AsRef<[f64]>>(points: &[P], most: usize) -> Vec<usize> {
+    let mut gaps = vec![f64::INFINITY; points.len()];
+    let mut chosen = Vec::new();
+    while chosen.len() < most.min(points.len()) {
+        let Some(k) = (0..points.len()).max_by(|&a, &b| gaps[a].total_cmp(&gaps[b])) else {
+            break;
+        };
+        for (gap, point) in gaps.iter_mut().zip(points) {
+            *gap = gap.min(squared_distance(point.as_ref(), points[k].as_ref()));
+        }
+        chosen.push(k);
+    }
+    chosen
 }
 
 /// Makes a square matrix its own transpose.

@@ -12,11 +12,11 @@ use super::limits::explore::{
 };
 use super::probe;
 use super::start::MOST_SLOW;
-use super::walker::{Walker, spread};
+use super::walker::Walker;
 use crate::chain::exchange::{Exchange, first_decides};
 use crate::error::Error;
 use crate::frame::FrameRule;
-use crate::linalg::Factor;
+use crate::linalg::{Factor, farthest, squared_distance};
 use crate::slow::surrogate::{Extent, Surrogate, Visit};
 use crate::target::Target;
 use crate::warmup::tuning::Tuning;
@@ -214,7 +214,7 @@ fn next_points(
     let mut gaps: Vec<f64> = white
         .iter()
         .map(|w| {
-            let nearest = seen.iter().map(|v| distance(w, v));
+            let nearest = seen.iter().map(|v| squared_distance(w, v));
             nearest.fold(f64::INFINITY, f64::min)
         })
         .collect();
@@ -229,7 +229,7 @@ fn next_points(
         };
         chosen.push(draws[k].clone());
         for (gap, w) in gaps.iter_mut().zip(&white) {
-            *gap = gap.min(distance(w, &white[k]));
+            *gap = gap.min(squared_distance(w, &white[k]));
         }
     }
     chosen
@@ -249,7 +249,7 @@ fn places(fitted: &Surrogate, visits: &[Visit]) -> Vec<Vec<f64>> {
         .map(|visit| (whitened(&visit.x, fitted.centre(), fitted.factor()), visit))
         .collect();
     let white: Vec<Vec<f64>> = list.iter().map(|(w, _)| w.clone()).collect();
-    let chosen = spread(&white, PLACES);
+    let chosen = farthest(&white, PLACES);
     chosen.into_iter().map(|k| list[k].1.x.clone()).collect()
 }
 
@@ -257,10 +257,6 @@ fn whitened(x: &[f64], centre: &[f64], factor: &Factor) -> Vec<f64> {
     let mut w: Vec<f64> = x.iter().zip(centre).map(|(x, c)| x - c).collect();
     factor.solve(&mut w);
     w
-}
-
-fn distance(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
 }
 
 /// How well fresh visits were predicted.

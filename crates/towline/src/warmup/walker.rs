@@ -11,7 +11,7 @@ use crate::frame::anchors::Mode;
 use crate::kernel::info::Info;
 use crate::kernel::state::{Slow, State, Workspace, evaluate, prepare};
 use crate::kernel::{Drag, Kernel, Proposed};
-use crate::linalg::squared_distance;
+use crate::linalg::farthest;
 use crate::random::Rng;
 use crate::slow::proposal::SlowProposal;
 use crate::slow::surrogate::{Surrogate, Visit};
@@ -375,7 +375,7 @@ impl<'a, T: Target> Walker<'a, T> {
             .map(|visit| visit.x.clone())
             .collect();
         let white: Vec<Vec<f64>> = near.iter().map(|x| whiten(x)).collect();
-        let kept: Vec<&Vec<f64>> = spread(&white, most).iter().map(|&k| &near[k]).collect();
+        let kept: Vec<&Vec<f64>> = farthest(&white, most).iter().map(|&k| &near[k]).collect();
         // A place that another chain has been at too is kept by both: a fit takes it once.
         self.visits
             .retain(|visit| visit.log_marginal <= top - depth || kept.contains(&&visit.x));
@@ -404,20 +404,4 @@ impl<'a, T: Target> Walker<'a, T> {
             self.visits.extend(visits.drain(..).filter_map(learned));
         }
     }
-}
-
-/// So many of some points, each the furthest from those before it; the first comes first.
-pub(super) fn spread(points: &[Vec<f64>], most: usize) -> Vec<usize> {
-    let mut gaps = vec![f64::INFINITY; points.len()];
-    let mut chosen = Vec::new();
-    while chosen.len() < most.min(points.len()) {
-        let Some(k) = (0..points.len()).max_by(|&a, &b| gaps[a].total_cmp(&gaps[b])) else {
-            break;
-        };
-        for (gap, point) in gaps.iter_mut().zip(points) {
-            *gap = gap.min(squared_distance(point, &points[k]));
-        }
-        chosen.push(k);
-    }
-    chosen
 }

@@ -14,6 +14,7 @@ use super::shape::{Correction, Guard, Shape};
 use super::visits::{Extent, Sample, Samples};
 use super::wander::{Trial, hot_draws};
 use super::{Kind, Quality};
+use crate::linalg::farthest;
 use crate::random::Rng;
 
 /// A correction fitted to all points, and the same fitted without each fold in turn.
@@ -116,25 +117,10 @@ pub(super) fn choose(
 
 /// A few points of the bulk, each the furthest from those before it: a shape in several pieces is looked at in each.
 fn places(samples: &Samples) -> Vec<Vec<f64>> {
-    let bulk: Vec<&Sample> = samples.list.iter().filter(|s| s.inner).collect();
-    let mut gaps = vec![f64::INFINITY; bulk.len()];
-    let mut chosen: Vec<Vec<f64>> = Vec::new();
-    while chosen.len() < LOOK_PLACES.min(bulk.len()) {
-        let Some(k) = (0..bulk.len()).max_by(|&a, &b| gaps[a].total_cmp(&gaps[b])) else {
-            break;
-        };
-        for (gap, sample) in gaps.iter_mut().zip(&bulk) {
-            let square: f64 = sample
-                .w
-                .iter()
-                .zip(&bulk[k].w)
-                .map(|(a, b)| (a - b) * (a - b))
-                .sum();
-            *gap = gap.min(square);
-        }
-        chosen.push(bulk[k].w.clone());
-    }
-    chosen
+    let bulk = samples.list.iter().filter(|s| s.inner);
+    let bulk: Vec<&[f64]> = bulk.map(|s| &s.w[..]).collect();
+    let chosen = farthest(&bulk, LOOK_PLACES);
+    chosen.into_iter().map(|k| bulk[k].to_vec()).collect()
 }
 
 /// A candidate with the two errors it is judged by.
