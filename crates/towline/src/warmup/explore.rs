@@ -7,13 +7,15 @@
 use super::common::{self, Common};
 use super::curvature;
 use super::limits::explore::{
-    BATCH_BASE, BATCH_EACH, BATCH_SHARE, CANDIDATES, DEVIATIONS, FURTHER, IN_A_ROW, LARGE_ERRORS,
-    MIXED_AGAIN, MORE, MOST_SEARCHES, PLACES, SEARCHED, SMALL_ERROR, START_HEAT, WORST_ERROR,
+    AGAIN, BATCH_BASE, BATCH_EACH, BATCH_SHARE, CANDIDATES, DEVIATIONS, FURTHER, IN_A_ROW,
+    LARGE_ERRORS, MORE, MOST_SEARCHES, NOTHING_THERE, PLACES, SEARCHED, SMALL_ERROR, START_HEAT,
+    WORST_ERROR,
 };
+use super::moments::Moments;
 use super::probe;
 use super::start::MOST_SLOW;
 use super::walker::Walker;
-use crate::chain::exchange::{Exchange, first_decides};
+use crate::chain::exchange::{Exchange, Solo, first_decides};
 use crate::error::Error;
 use crate::frame::FrameRule;
 use crate::linalg::{Factor, farthest, squared_distance};
@@ -33,7 +35,7 @@ impl Explored {
 
 /// How hot visits are. A normal's draws lie p/2 log units below its mode, give or take the root of that; heated ones lie heat × p/2 below it,
 /// which is where so many standard deviations of the others are: far enough to see where they end, and not where nobody comes.
-fn heat(p: usize) -> f64 {
+pub(super) fn heat(p: usize) -> f64 {
     1.0 + DEVIATIONS * (2.0 / p as f64).sqrt()
 }
 
@@ -48,6 +50,7 @@ pub(super) fn learned(p: usize, mixed: bool) -> Extent {
         heat: heat(p),
         reach: 1.0,
         mixed,
+        curved: true,
         thorough: true,
     }
 }
@@ -108,6 +111,8 @@ pub(super) fn explore<T: Target>(
     let (mut good, mut searches) = (0, 0);
     // Several parts cost the most to fit: where they were no better, they are tried again when there is more to see.
     let mut mixed_from = 0;
+    // And so are coordinates that led to where nothing is.
+    let mut curved_from = 0;
     while spent < most && good < IN_A_ROW {
         let least = BATCH_BASE + BATCH_EACH * p;
         // Where a climb came from far below, there are visits that tell of nothing but that.
@@ -122,6 +127,7 @@ pub(super) fn explore<T: Target>(
             heat: heat(p),
             reach: FURTHER,
             mixed: visits.len() >= mixed_from,
+            curved: visits.len() >= curved_from,
             thorough: false,
         };
         let fitted = first_decides(exchange, || {
@@ -129,7 +135,7 @@ pub(super) fn explore<T: Target>(
         })?;
         let in_vain = |fitted: &Surrogate| !fitted.is_mixed() && fitted.wants_parts();
         if exploring.mixed && fitted.as_ref().is_some_and(in_vain) {
-            mixed_from = (MIXED_AGAIN * visits.len() as f64) as usize;
+            mixed_from = (AGAIN * visits.len() as f64) as usize;
         }
         let points = match &fitted {
             Some(fitted) => next_points(fitted, &visits, size, common),
@@ -148,6 +154,17 @@ pub(super) fn explore<T: Target>(
             tuning.slow = fitted.factor().clone();
         }
         common::note(&mut visits, &points, &found);
+        if let Some(fitted) = fitted
+            .as_ref()
+            .filter(|_| explored.error.all > NOTHING_THERE)
+        {
+            if fitted.is_curved() {
+                curved_from = (AGAIN * visits.len() as f64) as usize;
+            }
+            if let Some(seen) = extent_of(&visits, p) {
+                (tuning.centre, tuning.slow) = seen;
+            }
+        }
         // Settled on what is near: is there anything far?
         if let Some(fitted) = fitted.filter(|_| good == IN_A_ROW && searches < MOST_SEARCHES) {
             let (more, cost) = probe::far(walker, &fitted, &rule, &mut visits, common, exchange)?;
@@ -159,7 +176,10 @@ pub(super) fn explore<T: Target>(
         }
     }
     explored.settled = good >= IN_A_ROW;
-    let last = learned(p, visits.len() >= mixed_from);
+    let last = Extent {
+        curved: visits.len() >= curved_from,
+        ..learned(p, visits.len() >= mixed_from)
+    };
     let fitted = first_decides(exchange, || {
         Surrogate::fit_to(&visits, &tuning.centre, &tuning.slow, last)
     })?;
@@ -171,7 +191,10 @@ pub(super) fn explore<T: Target>(
     tuning.slow = fitted.factor().clone();
     tuning.scale = 2.38 / (p as f64).sqrt();
     let places = places(&fitted, &visits);
-    let starts = fitted.heated_draws(START_HEAT, common.chains, &places, &mut common.rng);
+    let mut starts = fitted.heated_draws(START_HEAT, common.chains, &places, &mut common.rng);
+    if !explored.learned() {
+        starts = nearest_seen(starts, &fitted, &visits);
+    }
     tuning.surrogate = Some(fitted);
     linear_through_modes(walker, tuning, exchange)?;
     explored.start.clone_from(&starts[common.index]);
@@ -237,20 +260,54 @@ fn next_points(
 
 /// A few visits that are high enough, each the furthest from those before it.
 fn places(fitted: &Surrogate, visits: &[Visit]) -> Vec<Vec<f64>> {
-    let top = visits
-        .iter()
-        .map(|v| v.log_marginal)
-        .fold(f64::NEG_INFINITY, f64::max);
-    let p = fitted.dim();
-    let high = |visit: &&Visit| visit.log_marginal > top - depth(p);
-    let list: Vec<(Vec<f64>, &Visit)> = visits
-        .iter()
-        .filter(high)
+    let list: Vec<(Vec<f64>, &Visit)> = high(visits, fitted.dim())
         .map(|visit| (whitened(&visit.x, fitted.centre(), fitted.factor()), visit))
         .collect();
     let white: Vec<Vec<f64>> = list.iter().map(|(w, _)| w.clone()).collect();
     let chosen = farthest(&white, PLACES);
     chosen.into_iter().map(|k| list[k].1.x.clone()).collect()
+}
+
+/// The mean of the visits that are high enough and the root of their covariance, `None` where they are too few.
+fn extent_of(visits: &[Visit], p: usize) -> Option<(Vec<f64>, Factor)> {
+    let seen: Vec<&Visit> = high(visits, p).collect();
+    let first = seen.first()?;
+    let mut moments = Moments::new(&first.x, &[]);
+    seen.iter().for_each(|visit| moments.add(&visit.x, &[]));
+    let learned = moments.pool(&mut Solo).ok()?;
+    let factor = Factor::from_covariance(&learned.slow, "the covariance of visits").ok()?;
+    Some((learned.mean_x, factor))
+}
+
+/// The visits that are no further below the best than the heated bulk reaches.
+fn high(visits: &[Visit], p: usize) -> impl Iterator<Item = &Visit> {
+    let values = visits.iter().map(|visit| visit.log_marginal);
+    let top = values.fold(f64::NEG_INFINITY, f64::max);
+    let enough = top - depth(p);
+    visits
+        .iter()
+        .filter(move |visit| visit.log_marginal > enough)
+}
+
+/// To each place the nearest visit that is high enough, each taken once as long as there are others: a fit that has learned nothing may claim mass
+/// where there is none, and a chain that began there would not come back.
+fn nearest_seen(starts: Vec<Vec<f64>>, fitted: &Surrogate, visits: &[Visit]) -> Vec<Vec<f64>> {
+    let whiten = |x: &[f64]| whitened(x, fitted.centre(), fitted.factor());
+    let mut seen: Vec<(Vec<f64>, &Visit)> = high(visits, fitted.dim())
+        .map(|visit| (whiten(&visit.x), visit))
+        .collect();
+    let nearest = |start: Vec<f64>| {
+        let w = whiten(&start);
+        let gap = |k: &usize| squared_distance(&seen[*k].0, &w);
+        let Some(k) = (0..seen.len()).min_by(|a, b| gap(a).total_cmp(&gap(b))) else {
+            return start;
+        };
+        match seen.len() {
+            1 => seen[0].1.x.clone(),
+            _ => seen.swap_remove(k).1.x.clone(),
+        }
+    };
+    starts.into_iter().map(nearest).collect()
 }
 
 fn whitened(x: &[f64], centre: &[f64], factor: &Factor) -> Vec<f64> {
@@ -315,4 +372,47 @@ fn linear_through_modes<T: Target>(
 /// Whether visits tell the marginal: where only the mode moves, its estimate misses the width of the conditional.
 pub(super) fn can_explore(rule: &FrameRule, p: usize) -> bool {
     p > 0 && rule.tells_the_marginal()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_where_nobody_was_becomes_the_nearest_visit_with_mass() {
+        let visits: Vec<Visit> = (0..40)
+            .map(|k| -4.0 + 0.2 * f64::from(k))
+            .map(|x| Visit {
+                x: vec![x],
+                log_marginal: -0.5 * x * x,
+            })
+            .collect();
+        let unit = Factor::diagonal(&[1.0], "x").unwrap();
+        let fitted = Surrogate::fit(&visits, &[0.0], &unit).unwrap();
+        let far = vec![vec![1e4], vec![1e4], vec![-0.11]];
+        let starts: Vec<f64> = nearest_seen(far, &fitted, &visits)
+            .iter()
+            .map(|x| x[0])
+            .collect();
+        // Within the heated bulk, 9.6 log units deep, and no visit twice.
+        for (start, wanted) in starts.iter().zip([3.8, 3.6, -0.2]) {
+            assert!((start - wanted).abs() < 1e-9, "{starts:?}");
+        }
+    }
+
+    #[test]
+    fn the_extent_of_what_was_seen_leaves_out_what_has_no_mass() {
+        let near = (-3..=3).map(|k| (f64::from(k), -0.1 * f64::from(k * k)));
+        let visits: Vec<Visit> = near
+            .chain([(500.0, -1e4), (900.0, f64::NEG_INFINITY)])
+            .map(|(x, log_marginal)| Visit {
+                x: vec![x],
+                log_marginal,
+            })
+            .collect();
+        let (centre, root) = extent_of(&visits, 1).unwrap();
+        assert!(centre[0].abs() < 1e-12);
+        assert!((root.covariance()[0] - 4.0).abs() < 1e-12);
+        assert!(extent_of(&[], 1).is_none());
+    }
 }

@@ -103,8 +103,8 @@ pub(super) mod explore {
     pub const BATCH_EACH: usize = 3;
     /// Later batches are this share of all visits, so that there are few of them.
     pub const BATCH_SHARE: f64 = 0.2;
-    /// Fits in several parts that were no better are made again when there are so many times as many visits.
-    pub const MIXED_AGAIN: f64 = 1.5;
+    /// Fits in several parts that were no better, and bent coordinates that led to where nothing is, are tried again when there are so many times as many visits.
+    pub const AGAIN: f64 = 1.5;
     /// Heated draws among which the points of a batch are chosen, for each of them.
     pub const CANDIDATES: usize = 8;
     /// A fit is settled when it predicts a fresh batch within this many log units (weighted rms), in so many batches in a row.
@@ -115,6 +115,8 @@ pub(super) mod explore {
     pub const LARGE_ERRORS: [f64; 2] = [1.0, 0.4];
     /// Errors count up to this many log units.
     pub const WORST_ERROR: f64 = 4.0;
+    /// A fit whose error is larger found nothing where it claimed mass: the next begins with the mean and the covariance of what was found before, and not with its.
+    pub const NOTHING_THERE: f64 = 3.6;
     /// Visits from which heated chains begin.
     pub const PLACES: usize = 8;
     /// Searches from surprising places far out, and what exploring may spend more after each.

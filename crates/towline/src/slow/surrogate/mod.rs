@@ -147,6 +147,7 @@ impl Surrogate {
                 heat: 1.0,
                 reach: 1.0,
                 mixed: true,
+                curved: true,
                 thorough: true,
             },
         )
@@ -166,7 +167,7 @@ impl Surrogate {
         let (straight, _) = Self::fit_straight(visits, centre, factor, whole)?;
         let mut best = straight.clone();
         // What visits of the target itself say of its tails is too little to bend them by.
-        if extent.heat > 1.0 && best.quality.error() > BENT_ABOVE {
+        if extent.curved && extent.heat > 1.0 && best.quality.error() > BENT_ABOVE {
             best = straight.bent(visits, extent).map_or(best, |bent| bent.0);
             if best.quality.error() > BENT_ABOVE {
                 let warped = straight.warped(visits, extent, best.quality.error());
@@ -388,7 +389,7 @@ impl Surrogate {
     }
 
     /// Whether its coordinates are not those of x.
-    fn is_curved(&self) -> bool {
+    pub(crate) fn is_curved(&self) -> bool {
         self.bend.is_some() || self.warp.is_some()
     }
 

@@ -27,6 +27,8 @@ pub(crate) struct Extent {
     pub reach: f64,
     /// Whether it may be in several parts: not where coordinates were bent to make it one.
     pub mixed: bool,
+    /// Whether its coordinates may be bent or warped.
+    pub curved: bool,
     /// Whether it is to make proposals, whose chain is then tuned: while exploring, a rough look is enough.
     pub thorough: bool,
 }

@@ -32,6 +32,7 @@ fn fitted(rng: &mut Rng) -> Surrogate {
         heat: 3.0,
         reach: 1.0,
         mixed: true,
+        curved: true,
         thorough: true,
     };
     Surrogate::fit_to(&visits, &[0.0, 0.0], &factor, extent).unwrap()

@@ -37,6 +37,7 @@ fn learned(error: impl Fn(&[f64]) -> f64) -> Surrogate {
         heat: 3.0,
         reach: 1.0,
         mixed: true,
+        curved: true,
         thorough: true,
     };
     Surrogate::fit_to(&visits, &[2.0, 1.6], &factor, extent).expect("enough points")

@@ -11,6 +11,7 @@ const HEATED: Extent = Extent {
     heat: 3.0,
     reach: 1.0,
     mixed: true,
+    curved: true,
     thorough: true,
 };
 
