@@ -1,10 +1,10 @@
 //! How many fast-only moves follow each slow one: until y forgets as fast as x does, as long as that is worth its cost.
 
-use super::inner;
 use super::limits::extra::{
     AS_FAST_AS_X, BATCHES, FEWEST, MOST, MOST_EXTRA, MOST_WATCHED, NEARLY_ALL, TIMES, WORTH_SLOW,
 };
 use super::walker::Walker;
+use super::{explore, inner};
 use crate::chain::exchange::Exchange;
 use crate::error::Error;
 use crate::random::Rng;
@@ -13,7 +13,7 @@ use crate::warmup::tuning::Tuning;
 
 /// The number of moves of most worth: `effective` are the draws of x that a step is worth, `cost` is its price without these moves.
 ///
-/// The moves are made at the chain's x, and the variable of y or z that remembers longest counts: a mean over all of them,
+/// The moves are made at the chains' x and further out; the place and the variable of y or z that remember longest count: a mean over all of them,
 /// by which inner moves are chosen, does not see the one that is held by the others.
 pub(super) fn choose<T: Target>(
     walker: &mut Walker<'_, T>,
@@ -28,11 +28,22 @@ pub(super) fn choose<T: Target>(
     if affordable < FEWEST {
         return Ok(1);
     }
-    let time = longest_memory(walker, tuning, affordable.min(MOST), rng, exchange)?;
-    Ok(most_worth(time, effective, cost, price))
+    let most = affordable.min(MOST);
+    let time = longest_memory(walker, tuning, most, rng, exchange)?;
+    let here = most_worth(time, effective, cost, price);
+    let Some(surrogate) = &tuning.surrogate else {
+        return Ok(here);
+    };
+    // A conditional may be narrow where few draws come: if y hardly moved there, the tails of y would be missed and nothing would show it.
+    let out = surrogate.heated_draws(explore::heat(walker.x().len()), 1, &[], rng);
+    let before = walker.restart(&tuning.rule(tuning.main.frame), &out[0], rng)?;
+    let time = longest_memory(walker, tuning, most, rng, exchange)?;
+    walker.go_back(before);
+    let further = most_worth(time, effective, cost, price).min((cost / price) as usize);
+    Ok(here.max(further))
 }
 
-/// The longest autocorrelation time of y and z under single fast-only moves, over all chains.
+/// The longest autocorrelation time of y and z under single fast-only moves at the chains' places, of all chains.
 fn longest_memory<T: Target>(
     walker: &mut Walker<'_, T>,
     tuning: &Tuning,
@@ -59,8 +70,7 @@ fn longest_memory<T: Target>(
             .map(|k| time_of(series.iter().map(|row| row[k])))
             .collect();
         let all = exchange.gather(&mine)?;
-        let mean = |k: usize| all.iter().map(|v| v[k]).sum::<f64>() / all.len() as f64;
-        let longest = (0..mine.len()).map(mean).fold(1.0, f64::max);
+        let longest = all.iter().flatten().copied().fold(1.0, f64::max);
         if goal as f64 >= TIMES * longest || 2 * goal > most {
             return Ok(longest);
         }

@@ -203,7 +203,7 @@ pub(super) mod inner {
 /// Which settings are tried, and which is preferred.
 pub(super) mod trials {
     /// Intervals tried in each frame: in a moving frame little is left to correct, without one much is.
-    pub const LAPLACE_N: [usize; 4] = [1, 2, 4, 12];
+    pub const LAPLACE_N: [usize; 5] = [1, 2, 4, 12, 48];
     /// Many latent variables leave more to correct: each is a little off, and that adds up.
     pub const OWN_N: [usize; 6] = [1, 2, 4, 8, 16, 40];
     pub const LINEAR_N: [usize; 5] = [1, 4, 16, 64, 256];
@@ -250,7 +250,7 @@ pub(super) mod trials {
 
 /// Fast-only moves after each slow one.
 pub(super) mod extra {
-    /// What the measurement may cost in each chain, in slow evaluations; and its moves at least and at most.
+    /// What the measurement may cost at each place, in slow evaluations; and its moves at least and at most.
     pub const WORTH_SLOW: f64 = 10.0;
     pub const FEWEST: usize = 128;
     pub const MOST: usize = 8192;

@@ -215,16 +215,16 @@ impl<'a, T: Target> Walker<'a, T> {
         self.spent += info;
     }
 
-    /// Goes to another x, and to a typical y of its frame there (or its mode); stays where neither has mass.
+    /// Goes to another x, and to a typical y of its frame there (or its mode), and returns where it was; stays where neither has mass.
     pub fn restart(
         &mut self,
         rule: &crate::frame::FrameRule,
         x: &[f64],
         rng: &mut Rng,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<State<T::Cache>>, Error> {
         self.spent.slow_evaluations += 1;
         let Some(mut slow) = prepare(self.target, x)? else {
-            return Ok(());
+            return Ok(None);
         };
         self.place(rule, &mut slow);
         self.note_visits();
@@ -238,15 +238,22 @@ impl<'a, T: Target> Walker<'a, T> {
             if let Ok(value) = evaluate(self.target, &slow, &y, &mut self.work.buffers)
                 && value > f64::NEG_INFINITY
             {
-                self.state = State {
+                let there = State {
                     slow,
                     y,
                     log_density: value,
                 };
-                return Ok(());
+                return Ok(Some(std::mem::replace(&mut self.state, there)));
             }
         }
-        Ok(())
+        Ok(None)
+    }
+
+    /// Goes back to where it was before a restart.
+    pub fn go_back(&mut self, before: Option<State<T::Cache>>) {
+        if let Some(before) = before {
+            self.state = before;
+        }
     }
 
     pub fn step(&mut self, kernel: &Kernel, rng: &mut Rng) -> Result<Taken, Error> {
