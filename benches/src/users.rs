@@ -1,7 +1,7 @@
 //! What users run: warmed-up kernels on the report's tests and on ten fast variables, beside the same kernel in plain C.
 //!
 //! Warm-up chooses the settings; the drags and fast-only moves that it chose are then timed here and in `users.c`, with x
-//! proposed by a random walk in both, so that both do the same arithmetic. The model's own time is measured in each language
+//! proposed by a random walk in both (and frames with learned widths in place of widths at each mode), so that both do the same arithmetic. The model's own time is measured in each language
 //! and taken off. The whole kernel, learned proposals included, is timed too: engine time per slow step. Writes
 //! `target/bench/users.json`.
 
@@ -14,7 +14,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
-use towline::warmup::Warm;
+use towline::warmup::{FrameKind, Warm};
 use towline::{Chain, Cost, Rng, Target, Tuning, Warmup};
 
 /// Steps in one timed turn, and turns of each program before the other's.
@@ -171,9 +171,12 @@ fn warmed_up<T: Target>(target: &T, dim: usize) -> Result<(Warm, Rng), Box<dyn E
     Ok((warm, rng))
 }
 
-/// What warm-up chose, without learned proposals, which C has not.
+/// What warm-up chose, without learned proposals and widths that are found anew at each mode, which C has not: there only the mode is searched for.
 fn in_both(tuning: &Tuning) -> Tuning {
     let mut drags = tuning.clone();
+    if drags.main.frame == FrameKind::Axes {
+        drags.main.frame = FrameKind::Mode;
+    }
     drags.surrogate = None;
     drags.shares = [0.0, drags.shares[0] + drags.shares[1], drags.shares[2]];
     drags
