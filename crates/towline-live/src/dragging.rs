@@ -3,6 +3,7 @@
 use crate::letters::Letters;
 use crate::{Outcome, words};
 use serde::{Deserialize, Serialize};
+use towline::erased::{AnyTarget, Erased};
 use towline::frame::{Curvature, Laplace, Linear};
 use towline::kernel::SeenDrag;
 use towline::warmup::Warm;
@@ -39,12 +40,22 @@ pub enum Frame {
 /// What a slow evaluation costs in fast ones, as warm-up is told.
 pub const COST_RATIO: f64 = 1000.0;
 
+/// The paper's first test, its type forgotten as that of all models is here.
+static TARGET: Erased<'static, Neal> = Erased(&Neal::ONE);
+
 /// A chain, and x after each step.
-#[derive(Debug)]
 pub struct Dragging {
-    chain: Chain<&'static Neal>,
+    chain: Chain<&'static AnyTarget<'static>>,
     x: Vec<f64>,
     chosen: Option<Chosen>,
+}
+
+impl std::fmt::Debug for Dragging {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Dragging")
+            .field("steps", &self.x.len())
+            .finish_non_exhaustive()
+    }
 }
 
 /// What warm-up chose.
@@ -122,7 +133,7 @@ impl Dragging {
         chosen: Option<Chosen>,
     ) -> Outcome<Self> {
         Ok(Self {
-            chain: Chain::new(&Neal::ONE, kernel, x, y, rng).map_err(words)?,
+            chain: Chain::new(&TARGET as &AnyTarget, kernel, x, y, rng).map_err(words)?,
             x: Vec::new(),
             chosen,
         })

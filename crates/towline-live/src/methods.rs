@@ -4,6 +4,7 @@ use crate::dragging::warm;
 use crate::{Outcome, words};
 use serde::Serialize;
 use std::ops::ControlFlow;
+use towline::erased::{AnyTarget, Erased};
 use towline::frame::{Curvature, Laplace, Linear};
 use towline::kernel::{Joint, Single};
 use towline::{
@@ -114,6 +115,7 @@ fn of<T: Target>(
     let x = draw_x(&mut rng);
     let y = draw_y(x, &mut rng);
     let kernel = kernel()?;
+    let target: &AnyTarget = &Erased(target);
     let mut chain = Chain::new(target, kernel, &[x], &[y][..fast], rng)?;
     let mut draws = Vec::with_capacity(iterations as usize);
     chain.run(iterations, |draw: &Draw<'_>| {

@@ -3,6 +3,7 @@
 use crate::letters::{self, Letters};
 use crate::{Outcome, words};
 use serde::{Deserialize, Serialize};
+use towline::erased::{AnyTarget, Erased};
 use towline::warmup::{Warm, Warming};
 use towline::{Chain, Cost, Model, Rng, Role, Warmup};
 
@@ -77,7 +78,7 @@ pub fn of<M: Model>(model: &'static M, plan: Plan) -> Outcome<Box<dyn Chaining>>
         ..Letters::default()
     };
     Ok(Box::new(One {
-        model,
+        model: Box::leak(Box::new(Erased(model))),
         plan,
         columns,
         letters,
@@ -86,18 +87,19 @@ pub fn of<M: Model>(model: &'static M, plan: Plan) -> Outcome<Box<dyn Chaining>>
 }
 
 struct One<M: Model + 'static> {
-    model: &'static M,
+    /// Its type forgotten, so that a page brings the engine once.
+    model: &'static Erased<'static, M>,
     plan: Plan,
     /// Names, and whether they are latents.
     columns: Vec<(String, bool)>,
     letters: Letters,
-    state: State<M>,
+    state: State,
 }
 
-enum State<M: Model + 'static> {
+enum State {
     Start,
     Warming(Box<Warming>),
-    Drawing(Box<Chain<&'static M>>),
+    Drawing(Box<Chain<&'static AnyTarget<'static>>>),
 }
 
 impl<M: Model> std::fmt::Debug for One<M> {
@@ -141,7 +143,8 @@ impl<M: Model> One<M> {
 
     fn begin(&mut self, warm: Warm, rng: Rng) -> Outcome<Chosen> {
         let kernel = warm.tuning.kernel().map_err(words)?;
-        let chain = Chain::new(self.model, kernel, &warm.x, &warm.y, rng).map_err(words)?;
+        let chain =
+            Chain::new(self.model as &AnyTarget, kernel, &warm.x, &warm.y, rng).map_err(words)?;
         self.state = State::Drawing(Box::new(chain));
         let tuning = warm.tuning;
         Ok(Chosen {

@@ -1,5 +1,36 @@
 //! A target whose type is forgotten: what is no inner loop (warm-up, weights, guarded runs) is compiled once for it, and not again for
 //! every target.
+//!
+//! The engine is generic, so that a density is inlined into its inner loops; a program with many densities, such as a test suite, pays
+//! for that with a compilation of the engine for each. Erased, they share one, at the price of a virtual call and a boxed cache:
+//!
+//! ```
+//! use towline::erased::{AnyTarget, Erased};
+//! use towline::{Chain, Kernel, ModelError, Rng, SlowProposal, Target};
+//!
+//! struct Normal;
+//! impl Target for Normal {
+//!     type Cache = f64;
+//!     fn prepare(&self, x: &[f64]) -> Result<Option<f64>, ModelError> {
+//!         Ok(Some(-0.5 * x[0] * x[0]))
+//!     }
+//!     fn log_density(&self, cache: &f64, _: &[f64]) -> f64 {
+//!         *cache
+//!     }
+//! }
+//!
+//! let kernel = Kernel::metropolis(SlowProposal::random_walk(&[2.0])?);
+//! let erased = Erased(&Normal);
+//! let target: &AnyTarget = &erased;
+//! let mut chain = Chain::new(target, kernel.clone(), &[0.0], &[], Rng::stream(1, 0))?;
+//! let mut same = Chain::new(Normal, kernel, &[0.0], &[], Rng::stream(1, 0))?;
+//! for _ in 0..100 {
+//!     chain.advance()?;
+//!     same.advance()?;
+//!     assert_eq!(chain.x(), same.x());
+//! }
+//! # Ok::<(), towline::Error>(())
+//! ```
 
 use crate::error::ModelError;
 use crate::model::{Column, Model};
@@ -8,9 +39,9 @@ use crate::target::{OwnFrame, Scratch, Target};
 use std::any::Any;
 
 /// The cache of a target whose type is forgotten.
-pub(crate) type AnyCache = Box<dyn Any>;
+pub type AnyCache = Box<dyn Any>;
 /// A target whose type is forgotten.
-pub(crate) type AnyTarget<'a> = dyn Target<Cache = AnyCache> + 'a;
+pub type AnyTarget<'a> = dyn Target<Cache = AnyCache> + 'a;
 /// A model whose type is forgotten.
 pub(crate) type AnyModel<'a> = dyn Model<Cache = AnyCache> + 'a;
 
@@ -28,7 +59,8 @@ impl<M: Model + Send + Sync> Shared for M {
 
 /// A target with its caches in boxes: as `&AnyTarget` it is the same type whatever the target was. The arithmetic stays the target's
 /// own, so draws are the same to the bit.
-pub(crate) struct Erased<'a, T>(pub &'a T);
+#[derive(Debug, Clone, Copy)]
+pub struct Erased<'a, T>(pub &'a T);
 
 /// The cache as the target made it.
 fn own<T: Target>(cache: &AnyCache) -> &T::Cache {

@@ -72,7 +72,7 @@
 
 pub mod chain;
 pub mod diagnose;
-mod erased;
+pub mod erased;
 mod error;
 pub mod estimate;
 #[cfg(test)]

@@ -125,6 +125,7 @@ def test_a_mixture_of_gaussians(tmp_path):
     assert_same(tmp_path, ["a", "b", "c"], 250)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("test", [1, 2])
 def test_the_reports_tests_with_a_theory_code(test, tmp_path):
     names = ["x", "y", "z"][: test + 1]
@@ -145,6 +146,7 @@ def timed(said, component):
     return 1 + int(re.search(rf"time for {re.escape(component)}: .*\((\d+) evaluations", said)[1])
 
 
+@pytest.mark.long
 def test_camb(tmp_path):
     pytest.importorskip("camb", reason="CAMB is not installed")
     covmat = [[3.5e-4, -8.1e-3, 1.3e-4], [-8.1e-3, 3.5, 2.7e-2], [1.3e-4, 2.7e-2, 4e-4]]

@@ -5,6 +5,7 @@ use super::lattice::Lattice;
 use super::moves::{sheared, walk};
 use super::space::{Choices, Matrix, Space};
 use super::zscores::assert_exact;
+use crate::erased::{AnyTarget, Erased};
 use crate::error::Error;
 use crate::fast::between::Between;
 use crate::fast::conditional::Conditional;
@@ -461,7 +462,7 @@ fn refined_caches_change_no_bit_and_chains_resume() {
         let rng = Rng::stream(12, 0);
         let mut plain = Chain::new(THREE, kernel.clone(), &start.0, &start.1, rng.clone()).unwrap();
         let speeds = Speeds::new(THREE, &[1]);
-        let mut refined = Chain::new(&speeds, kernel, &start.0, &start.1, rng).unwrap();
+        let mut refined = Chain::new(speeds, kernel, &start.0, &start.1, rng).unwrap();
         let (mut expected, mut uninterrupted) = (Vec::new(), Vec::new());
         for _ in 0..300 {
             let (a, b) = (plain.advance().unwrap(), refined.advance().unwrap());
@@ -490,8 +491,15 @@ fn nothing_slower_is_computed_than_what_changed() {
     let speeds = Speeds::new(THREE, &[1]);
     let run = |kernel: Kernel, check: &dyn Fn(Info, [u64; 4])| {
         speeds.counts();
-        let mut chain =
-            Chain::new(&speeds, kernel, &[1.0], &[0.3, -0.2], Rng::stream(13, 0)).unwrap();
+        let erased = Erased(&speeds);
+        let mut chain = Chain::new(
+            &erased as &AnyTarget,
+            kernel,
+            &[1.0],
+            &[0.3, -0.2],
+            Rng::stream(13, 0),
+        )
+        .unwrap();
         // The start knows nothing of blocks.
         assert_eq!(speeds.counts(), [1, 0, 1, 0]);
         let mut info = chain.advance().unwrap();
@@ -542,8 +550,15 @@ fn a_failing_refine_ends_the_chain_with_the_point() {
     for kernel in kernels {
         let mut speeds = Speeds::new(THREE, &[1]);
         speeds.fails_above = 0.9;
-        let mut chain =
-            Chain::new(&speeds, kernel, &[1.0], &[0.3, -0.2], Rng::stream(14, 0)).unwrap();
+        let erased = Erased(&speeds);
+        let mut chain = Chain::new(
+            &erased as &AnyTarget,
+            kernel,
+            &[1.0],
+            &[0.3, -0.2],
+            Rng::stream(14, 0),
+        )
+        .unwrap();
         let error = loop {
             speeds.counts();
             if let Err(error) = chain.advance() {
@@ -578,7 +593,14 @@ fn a_log_density_that_is_no_number_is_an_error_in_a_nested_drag_too() {
         }
     }
     let kernel = FastOnly::new(nested(4, unit(1), walk(&[1.0])), 1);
-    let mut chain = Chain::new(Gap, kernel, &[0.0], &[0.0, 0.0], Rng::stream(2, 0)).unwrap();
+    let mut chain = Chain::new(
+        &Erased(&Gap) as &AnyTarget,
+        kernel,
+        &[0.0],
+        &[0.0, 0.0],
+        Rng::stream(2, 0),
+    )
+    .unwrap();
     let error = std::iter::repeat_with(|| chain.advance()).find_map(Result::err);
     match error.unwrap() {
         Error::NotANumber { y, value, .. } => assert!(y[1] > 1.0 && value.is_nan()),

@@ -352,6 +352,7 @@ fn own<T: Target>(target: &T, cache: &T::Cache, linear: Frame, scratch: &mut Scr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::erased::{AnyTarget, Erased};
     use crate::fast::CrankNicolson;
     use crate::testing::{Neal1, Neal2};
     use crate::{Chain, Drag, FastMove, FrameRule, Rng, SlowProposal};
@@ -389,13 +390,15 @@ mod tests {
             let mut rejected = 0;
             let steps = 100_000;
             let totals = if fast == 1 {
-                let mut chain = Chain::new(Neal1, drag, &x, &y, rng).unwrap();
+                let mut chain =
+                    Chain::new(&Erased(&Neal1) as &AnyTarget, drag, &x, &y, rng).unwrap();
                 for _ in 0..steps {
                     rejected += 1 - chain.advance().unwrap().outer_accepted;
                 }
                 chain.totals()
             } else {
-                let mut chain = Chain::new(Neal2, drag, &x, &y, rng).unwrap();
+                let mut chain =
+                    Chain::new(&Erased(&Neal2) as &AnyTarget, drag, &x, &y, rng).unwrap();
                 for _ in 0..steps {
                     rejected += 1 - chain.advance().unwrap().outer_accepted;
                 }

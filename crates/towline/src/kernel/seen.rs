@@ -108,6 +108,7 @@ impl Kernel {
 
 #[cfg(test)]
 mod tests {
+    use crate::erased::{AnyTarget, Erased};
     use crate::testing::Neal1;
     use crate::{Chain, Drag, Factor, FastMove, RandomWalk, Rng, SlowProposal, Warmup};
 
@@ -120,8 +121,16 @@ mod tests {
             .run(&Neal1, &[2.0], &[0.0], &mut Rng::stream(3, 0))
             .unwrap();
         for kernel in [drag.into(), warm.tuning.kernel().unwrap()] {
-            let begin =
-                || Chain::new(Neal1, kernel.clone(), &[0.5], &[0.4], Rng::stream(1, 0)).unwrap();
+            let begin = || {
+                Chain::new(
+                    &Erased(&Neal1) as &AnyTarget,
+                    kernel.clone(),
+                    &[0.5],
+                    &[0.4],
+                    Rng::stream(1, 0),
+                )
+                .unwrap()
+            };
             let (mut plain, mut seen) = (begin(), begin());
             let mut moved = 0;
             for _ in 0..500 {
@@ -147,7 +156,14 @@ mod tests {
         let inner = RandomWalk::new(Factor::diagonal(&[0.2], "inner").unwrap());
         let slow = SlowProposal::random_walk(&[1.0]).unwrap();
         let drag = Drag::new(7, slow, FastMove::RandomWalk(inner)).unwrap();
-        let mut chain = Chain::new(Neal1, drag, &[0.5], &[0.4], Rng::stream(1, 0)).unwrap();
+        let mut chain = Chain::new(
+            &Erased(&Neal1) as &AnyTarget,
+            drag,
+            &[0.5],
+            &[0.4],
+            Rng::stream(1, 0),
+        )
+        .unwrap();
         for _ in 0..200 {
             let y = chain.y().to_vec();
             let shown = chain.advance_seen().unwrap().1.unwrap();

@@ -1,6 +1,7 @@
 //! The posterior's parts fit together: densities, circles without a seam, gradients, starts.
 
 use super::*;
+use crate::erased::{AnyTarget, Erased};
 use crate::{
     Chain, Drag, Factor, FastMove, Model, Prior, RandomWalk, Scratch, SlowProposal, Target, Warmup,
 };
@@ -45,7 +46,8 @@ fn follow(
         let drag = Drag::new(4, slow, FastMove::RandomWalk(inner)).unwrap();
         (drag.into(), x, y)
     };
-    let mut chain = Chain::new(posterior, kernel, &x, &y, rng).unwrap();
+    let posterior = Erased(posterior);
+    let mut chain = Chain::new(&posterior as &AnyTarget, kernel, &x, &y, rng).unwrap();
     let mut row = vec![0.0; posterior.columns().len()];
     let (mut cosines, mut sides) = (Vec::new(), [0, 0]);
     for _ in 0..60_000 {
@@ -139,7 +141,8 @@ fn every_kind_of_prior_is_sampled_through_its_transform() {
     let (x, y) = posterior.start(&mut rng).unwrap();
     let warm = Warmup::default().run(&posterior, &x, &y, &mut rng).unwrap();
     let kernel = warm.tuning.kernel().unwrap();
-    let mut chain = Chain::new(&posterior, kernel, &warm.x, &warm.y, rng).unwrap();
+    let posterior = Erased(&posterior);
+    let mut chain = Chain::new(&posterior as &AnyTarget, kernel, &warm.x, &warm.y, rng).unwrap();
     let mut columns = vec![Vec::new(); 6];
     let mut row = [0.0; 6];
     for _ in 0..40_000 {

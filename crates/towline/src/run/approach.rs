@@ -51,6 +51,7 @@ fn has_arrived(heights: &[f64]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::erased::{AnyTarget, Erased};
     use crate::error::ModelError;
     use crate::fast::moves::{FastMove, RandomWalk};
     use crate::kernel::{Drag, Kernel};
@@ -70,7 +71,7 @@ mod tests {
         }
     }
 
-    fn walked_from(far: f64, fast: usize, seed: u64) -> Chain<Normal> {
+    fn walked_from(far: f64, fast: usize, seed: u64) -> Chain<&'static AnyTarget<'static>> {
         let unit = |size: f64, d: usize| Factor::diagonal(&vec![size; d], "steps").unwrap();
         let slow = SlowProposal::RandomWalk(unit(1.0, 6));
         let drag: Kernel = match fast {
@@ -80,7 +81,14 @@ mod tests {
                 .into(),
         };
         let y = vec![0.5; fast];
-        let mut chain = Chain::new(Normal, drag, &[far; 6], &y, Rng::stream(seed, 0)).unwrap();
+        let mut chain = Chain::new(
+            &Erased(&Normal) as &AnyTarget,
+            drag,
+            &[far; 6],
+            &y,
+            Rng::stream(seed, 0),
+        )
+        .unwrap();
         approach(&mut chain).unwrap();
         chain
     }

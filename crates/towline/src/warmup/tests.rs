@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::diagnose::pooled_autocorrelation_time;
+use crate::erased::{AnyTarget, Erased};
 use crate::testing::{Neal1, Neal2};
 use crate::{Chain, Draw};
 use std::ops::ControlFlow;
@@ -30,7 +31,8 @@ fn sample<T: Target>(
         let mut rng = Rng::stream(11, k);
         let warm = warmup.run(target, x, y, &mut rng).unwrap();
         let kernel = warm.tuning.kernel().unwrap();
-        let mut chain = Chain::new(target, kernel, &warm.x, &warm.y, rng).unwrap();
+        let erased = Erased(target);
+        let mut chain = Chain::new(&erased as &AnyTarget, kernel, &warm.x, &warm.y, rng).unwrap();
         let mut columns = vec![Vec::with_capacity(draws as usize); x.len()];
         let before = chain.totals();
         chain

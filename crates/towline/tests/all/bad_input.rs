@@ -1,6 +1,7 @@
 //! Bad input is refused with a typed error that names what was wrong; nothing panics.
 
 use std::ops::ControlFlow;
+use towline::erased::{AnyTarget, Erased};
 use towline::fast::{Coordinate, CrankNicolson, Hmc, Slice};
 use towline::frame::Linear;
 use towline::kernel::{Joint, Single};
@@ -68,7 +69,13 @@ fn refusal(kernel: impl Into<Kernel>) -> Error {
 }
 
 fn start(model: Model, kernel: impl Into<Kernel>, x: &[f64], y: &[f64]) -> Error {
-    match Chain::new(model, kernel, x, y, Rng::stream(1, 0)) {
+    match Chain::new(
+        &Erased(&model) as &AnyTarget,
+        kernel,
+        x,
+        y,
+        Rng::stream(1, 0),
+    ) {
         Ok(_) => panic!("was accepted"),
         Err(error) => error,
     }
@@ -76,11 +83,19 @@ fn start(model: Model, kernel: impl Into<Kernel>, x: &[f64], y: &[f64]) -> Error
 
 /// The error that ends a chain from (0.5, 0, 0).
 fn end(model: Model, kernel: impl Into<Kernel>) -> Error {
-    let mut chain = Chain::new(model, kernel, &[0.5], &[0.0, 0.0], Rng::stream(1, 0)).unwrap();
+    let erased = Erased(&model);
+    let mut chain = Chain::new(
+        &erased as &AnyTarget,
+        kernel,
+        &[0.5],
+        &[0.0, 0.0],
+        Rng::stream(1, 0),
+    )
+    .unwrap();
     let error = (0..10_000).find_map(|_| chain.advance().err());
     let error = error.expect("the chain never met the bad point");
     // The chain is still at a point of its target, with the density there.
-    let density = chain.target().log_density(&chain.x()[0], chain.y());
+    let density = model.log_density(&chain.x()[0], chain.y());
     assert!(density.is_finite());
     assert_eq!(chain.log_density().to_bits(), density.to_bits());
     error
@@ -356,8 +371,10 @@ fn a_failing_model_ends_the_chain_with_the_point_and_its_own_words() {
 
 #[test]
 fn zero_iterations_are_refused() {
+    let model = Model::default();
+    let erased = Erased(&model);
     let mut chain = Chain::new(
-        Model::default(),
+        &erased as &AnyTarget,
         drag(2),
         &[0.5],
         &[0.0; 2],
@@ -399,7 +416,7 @@ fn kernels_read_from_a_file_are_checked_all_the_same() {
     let chain = |json: serde_json::Value| -> Result<(), String> {
         let kernel: Kernel = serde_json::from_value(json).map_err(|e| e.to_string())?;
         Chain::new(
-            Model::default(),
+            &Erased(&Model::default()) as &AnyTarget,
             kernel,
             &[0.5],
             &[0.0; 2],

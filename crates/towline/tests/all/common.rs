@@ -6,6 +6,7 @@ use rand_distr::Distribution;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::ops::ControlFlow;
 use towline::diagnose::{mcse_mean, mean, pooled_autocorrelation_time};
+use towline::erased::{AnyTarget, Erased};
 use towline::run::Together;
 use towline::warmup::Warm;
 use towline::{Chain, Draw, Info, Kernel, ModelError, Rng, Target, Tuning, Warmup};
@@ -274,6 +275,7 @@ pub fn sample<T: Target + Sync>(
             let mut warm = warm.unwrap();
             change(&mut warm.tuning);
             let kernel = warm.tuning.kernel().unwrap();
+            let target: &AnyTarget = &Erased(target);
             let chain = Chain::new(target, kernel, &warm.x, &warm.y, rng).unwrap();
             let mut chain = chain.watching(warm.tuning.frame_health());
             let columns = record(&mut chain, draws);
@@ -333,7 +335,15 @@ pub fn marginal_ideal(log_marginal: impl Fn(f64) -> f64, sd: f64, draws: u64) ->
     }
     let kernel = Kernel::metropolis(towline::SlowProposal::random_walk(&[sd]).unwrap());
     let target = Marginal(log_marginal);
-    let mut chain = Chain::new(&target, kernel, &[0.0], &[], Rng::stream(99, 0)).unwrap();
+    let erased = Erased(&target);
+    let mut chain = Chain::new(
+        &erased as &AnyTarget,
+        kernel,
+        &[0.0],
+        &[],
+        Rng::stream(99, 0),
+    )
+    .unwrap();
     let column = record(&mut chain, draws).remove(0);
     towline::diagnose::autocorrelation_time(&column).value
 }

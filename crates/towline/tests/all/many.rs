@@ -2,6 +2,7 @@
 //! Laplace's estimate of the marginal misses.
 
 use std::sync::Arc;
+use towline::erased::{AnyTarget, Erased};
 use towline::linalg::{Root, RootMap};
 use towline::{Chain, Cost, ModelError, OwnFrame, Rng, Scratch, Target, Warmup};
 
@@ -179,7 +180,8 @@ fn twenty_thousand_fast_variables_are_forgotten_as_fast_as_a_slow_one() {
         warm.tuning.main.n, warm.tuning.shares
     );
     let kernel = warm.tuning.kernel().unwrap();
-    let mut chain = Chain::new(&groups, kernel, &warm.x, &warm.y, rng).unwrap();
+    let erased = Erased(&groups);
+    let mut chain = Chain::new(&erased as &AnyTarget, kernel, &warm.x, &warm.y, rng).unwrap();
     let draws = 240;
     let (mut x, mut first) = (Vec::new(), Vec::new());
     for _ in 0..draws {

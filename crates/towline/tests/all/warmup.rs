@@ -2,6 +2,7 @@
 //! models that leave it little to work with.
 
 use crate::common::{SixByTen, sample};
+use towline::erased::{AnyTarget, Erased};
 use towline::warmup::FrameKind;
 use towline::{Chain, Cost, Error, FastMove, ModelError, Rng, Target, Warmup};
 
@@ -92,7 +93,14 @@ fn a_start_fifty_deviations_away_with_scales_a_million_apart_is_no_obstacle_on_t
         let warm = WARMUP.run(&Uneven, &x, &y, &mut rng).unwrap();
         let spent = warm.spent.slow_evaluations;
         let kernel = warm.tuning.kernel().unwrap();
-        let mut chain = Chain::new(&Uneven, kernel, &warm.x, &warm.y, rng).unwrap();
+        let mut chain = Chain::new(
+            &Erased(&Uneven) as &AnyTarget,
+            kernel,
+            &warm.x,
+            &warm.y,
+            rng,
+        )
+        .unwrap();
         let columns = crate::common::record(&mut chain, 2_000);
         for (k, (mean, sd)) in [(7.0, SCALES[0]), (-3.0, SCALES[1] * 1.25f64.sqrt())]
             .iter()
@@ -134,7 +142,8 @@ fn works<T: Target>(target: &T, x: &[f64], y: &[f64]) -> Vec<f64> {
     let mut rng = Rng::stream(8, 0);
     let warm = WARMUP.run(target, x, y, &mut rng).unwrap();
     let kernel = warm.tuning.kernel().unwrap();
-    let mut chain = Chain::new(target, kernel, &warm.x, &warm.y, rng).unwrap();
+    let erased = Erased(target);
+    let mut chain = Chain::new(&erased as &AnyTarget, kernel, &warm.x, &warm.y, rng).unwrap();
     let mut first = Vec::new();
     for _ in 0..4_000 {
         chain.advance().unwrap();
@@ -318,7 +327,9 @@ fn cheap_slow_moves_visit_the_tails_too() {
             let warm = warmup.run(&target, &[0.3], &[0.2; 3], &mut rng).unwrap();
             linear += usize::from(warm.tuning.main.frame == FrameKind::Linear);
             let kernel = warm.tuning.kernel().unwrap();
-            let mut chain = Chain::new(&target, kernel, &warm.x, &warm.y, rng).unwrap();
+            let erased = Erased(&target);
+            let mut chain =
+                Chain::new(&erased as &AnyTarget, kernel, &warm.x, &warm.y, rng).unwrap();
             let mut beyond = Vec::new();
             for _ in 0..draws {
                 chain.advance().unwrap();
@@ -429,7 +440,14 @@ fn with_three_speeds_warm_up_finds_nested_drags_by_the_clock() {
     // Alone: exact, and it needs few medium computations.
     tuning.shares = [0.0, 1.0, 0.0];
     let kernel = tuning.kernel().unwrap();
-    let mut chain = Chain::new(&ThreeSpeeds, kernel, &warm.x, &warm.y, rng).unwrap();
+    let mut chain = Chain::new(
+        &Erased(&ThreeSpeeds) as &AnyTarget,
+        kernel,
+        &warm.x,
+        &warm.y,
+        rng,
+    )
+    .unwrap();
     let mut draws = Vec::new();
     for _ in 0..3000 {
         chain.advance().unwrap();

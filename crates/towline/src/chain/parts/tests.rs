@@ -1,6 +1,7 @@
 //! Kernels that agree are not told apart, and one that samples something else is.
 
 use super::*;
+use crate::erased::{AnyTarget, Erased};
 use crate::kernel::{Drag, Kernel};
 use crate::random::Rng;
 use crate::slow::proposal::SlowProposal;
@@ -131,14 +132,22 @@ fn a_model_that_is_not_one_function_is_told_by_a_chain_of_the_engine() {
     };
     let run = |spoilt: bool, k: u64| {
         let target = Stale(std::cell::Cell::new(if spoilt { 0.0 } else { f64::NAN }));
+        let erased = Erased(&target);
         let kernel = Kernel::Mix(vec![(0.5, walk(0.5)), (0.5, walk(6.0))]);
         let record = MixRecord::new(&[0.0], &[1.0], 2, false);
-        let chain = Chain::new(target, kernel, &[0.0], &[], Rng::stream(8, k)).unwrap();
+        let chain = Chain::new(
+            &erased as &AnyTarget,
+            kernel,
+            &[0.0],
+            &[],
+            Rng::stream(8, k),
+        )
+        .unwrap();
         let mut chain = chain.comparing(record);
         for _ in 0..16_000 {
             if !spoilt {
                 // A place that is no number is far from nothing.
-                chain.target().0.set(f64::NAN);
+                target.0.set(f64::NAN);
             }
             chain.advance().unwrap();
         }
