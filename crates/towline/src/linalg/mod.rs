@@ -9,6 +9,7 @@ mod root;
 mod small;
 mod storage;
 mod stretched;
+mod wide;
 
 pub(crate) use eigen::symmetric_eigen;
 pub use factor::Factor;
@@ -20,3 +21,4 @@ pub(crate) use small::{
 };
 pub(crate) use storage::Storage;
 pub use stretched::Stretched;
+pub(crate) use wide::{Lanes, widely};

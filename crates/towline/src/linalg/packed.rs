@@ -1,6 +1,7 @@
 //! Lower triangles packed row by row, in memory that is used again.
 
-use super::{Storage, dot};
+use super::{Lanes, Storage, dot, widely};
+use pulp::{Simd, WithSimd};
 
 /// Where row i of a packed lower triangle begins.
 #[inline]
@@ -35,20 +36,21 @@ fn factorise_many(matrix: &[f64], dim: usize, rows: &mut [f64]) -> Result<(), us
 
 #[inline(always)]
 fn factorise(matrix: &[f64], dim: usize, rows: &mut [f64]) -> Result<(), usize> {
-    for i in 0..dim {
-        for j in 0..i {
-            let (a, b) = (matrix[i * dim + j], matrix[j * dim + i]);
-            if (a - b).abs() > 1e-8 * (a.abs() + b.abs()) {
-                return Err(j);
-            }
-        }
+    if let Some(column) = unsymmetric(matrix, dim) {
+        return Err(column);
     }
     let mut done = 0;
     if dim >= WIDE {
         let mut panel = vec![0.0; dim * PANEL];
-        while done + PANEL <= dim {
-            panel_of_rows(matrix, dim, done, rows, &mut panel)?;
-            done += PANEL;
+        while done < dim {
+            widely(PanelOfRows {
+                matrix,
+                dim,
+                first: done,
+                rows,
+                panel: &mut panel,
+            })?;
+            done = (done + PANEL).min(dim);
         }
     }
     for i in done..dim {
@@ -66,6 +68,27 @@ fn factorise(matrix: &[f64], dim: usize, rows: &mut [f64]) -> Result<(), usize> 
     Ok(())
 }
 
+/// A column in which a matrix is not symmetric. By tiles, as going down columns of a large matrix takes longer than its factor.
+#[inline(always)]
+fn unsymmetric(matrix: &[f64], dim: usize) -> Option<usize> {
+    for top in (0..dim).step_by(TILE) {
+        for left in (0..=top).step_by(TILE) {
+            for i in top..(top + TILE).min(dim) {
+                for j in left..(left + TILE).min(i) {
+                    let (a, b) = (matrix[i * dim + j], matrix[j * dim + i]);
+                    if (a - b).abs() > 1e-8 * (a.abs() + b.abs()) {
+                        return Some(j);
+                    }
+                }
+            }
+        }
+    }
+    None
+}
+
+/// A side of a tile: its rows and columns are all in the nearest cache.
+const TILE: usize = 16;
+
 /// Rows that are made side by side: each sum is taken in the order of a plain dot product, so that the bits are the same, but the sums
 /// of several rows do not wait for one another.
 const PANEL: usize = 16;
@@ -73,60 +96,86 @@ const PANEL: usize = 16;
 /// Smaller matrices are made row by row: a panel would cost more than it saves.
 const WIDE: usize = 2 * PANEL;
 
-/// The rows `first` to `first + PANEL` of a Cholesky factor whose rows before them are known. In the panel, column by column.
-fn panel_of_rows(
-    matrix: &[f64],
+/// The rows `first` to `first + PANEL` of a Cholesky factor whose rows before them are known, or as many as there are. In the panel,
+/// column by column.
+struct PanelOfRows<'a> {
+    matrix: &'a [f64],
     dim: usize,
     first: usize,
-    rows: &mut [f64],
-    panel: &mut [f64],
-) -> Result<(), usize> {
-    let (panel, _) = panel.as_chunks_mut::<PANEL>();
-    for j in 0..first + PANEL {
-        let (known, rest) = panel.split_at_mut(j);
-        let mut sums = [0.0; PANEL];
-        // Where row j is itself in the panel, its lane there; rows before it have nothing in column j.
-        let own = j.checked_sub(first);
-        match own {
-            None => {
-                for (column, factor) in known.iter().zip(&rows[row(j)..row(j) + j]) {
-                    add_scaled(&mut sums, column, *factor);
-                }
-            }
-            Some(lane) => {
-                for column in known.iter() {
-                    add_scaled(&mut sums, column, column[lane]);
-                }
-            }
-        }
-        let column = &mut rest[0];
-        let mut pivot = own.map_or_else(|| rows[row(j) + j], |_| 0.0);
-        if let Some(lane) = own {
-            let left = matrix[j * dim + j] - sums[lane];
-            if !(left > 0.0 && left.is_finite()) {
-                return Err(j);
-            }
-            pivot = left.sqrt();
-            column[lane] = pivot;
-        }
-        for lane in own.map_or(0, |lane| lane + 1)..PANEL {
-            column[lane] = (matrix[(first + lane) * dim + j] - sums[lane]) / pivot;
-        }
-    }
-    for lane in 0..PANEL {
-        let i = first + lane;
-        let columns = panel.iter().map(|column| column[lane]);
-        for (to, from) in rows[row(i)..=row(i) + i].iter_mut().zip(columns) {
-            *to = from;
-        }
-    }
-    Ok(())
+    rows: &'a mut [f64],
+    panel: &'a mut [f64],
 }
 
-#[inline]
-fn add_scaled(sums: &mut [f64; PANEL], column: &[f64; PANEL], by: f64) {
-    for lane in 0..PANEL {
-        sums[lane] += column[lane] * by;
+impl WithSimd for PanelOfRows<'_> {
+    type Output = Result<(), usize>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Result<(), usize> {
+        match PANEL / S::F64_LANES {
+            2 => self.made::<S, 2>(simd),
+            4 => self.made::<S, 4>(simd),
+            8 => self.made::<S, 8>(simd),
+            _ => self.made::<S, 16>(simd),
+        }
+    }
+}
+
+impl PanelOfRows<'_> {
+    /// The panel with the lanes of its rows in so many vectors.
+    #[inline(always)]
+    fn made<S: Simd, const VECTORS: usize>(self, simd: S) -> Result<(), usize> {
+        let Self {
+            matrix,
+            dim,
+            first,
+            rows,
+            panel,
+        } = self;
+        let (panel, _) = panel.as_chunks_mut::<PANEL>();
+        let lanes = PANEL.min(dim - first);
+        for j in 0..first + lanes {
+            let (known, rest) = panel.split_at_mut(j);
+            let mut sums = Lanes::<S, VECTORS>::all(simd, 0.0);
+            // Where row j is itself in the panel, its lane there; rows before it have nothing in column j.
+            let own = j.checked_sub(first);
+            match own {
+                None => {
+                    for (column, factor) in known.iter().zip(&rows[row(j)..row(j) + j]) {
+                        sums = sums.plus(Lanes::of(simd, column).times(Lanes::all(simd, *factor)));
+                    }
+                }
+                Some(lane) => {
+                    for column in known.iter() {
+                        sums = sums
+                            .plus(Lanes::of(simd, column).times(Lanes::all(simd, column[lane])));
+                    }
+                }
+            }
+            let vectors = sums;
+            let mut sums = [0.0; PANEL];
+            vectors.write(&mut sums);
+            let column = &mut rest[0];
+            let mut pivot = own.map_or_else(|| rows[row(j) + j], |_| 0.0);
+            if let Some(lane) = own {
+                let left = matrix[j * dim + j] - sums[lane];
+                if !(left > 0.0 && left.is_finite()) {
+                    return Err(j);
+                }
+                pivot = left.sqrt();
+                column[lane] = pivot;
+            }
+            for lane in own.map_or(0, |lane| lane + 1)..lanes {
+                column[lane] = (matrix[(first + lane) * dim + j] - sums[lane]) / pivot;
+            }
+        }
+        for lane in 0..lanes {
+            let i = first + lane;
+            let columns = panel.iter().map(|column| column[lane]);
+            for (to, from) in rows[row(i)..=row(i) + i].iter_mut().zip(columns) {
+                *to = from;
+            }
+        }
+        Ok(())
     }
 }
 

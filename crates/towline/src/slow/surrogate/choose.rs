@@ -32,14 +32,18 @@ pub(super) struct Choice {
     pub quality: Quality,
     /// Its own draws, whitened.
     pub draws: Vec<Vec<f64>>,
+    /// The errors of all that was tried and is in one piece, in their order.
+    pub others: Vec<f64>,
 }
 
-/// The cheapest candidate that is about as good as the best.
+/// The cheapest candidate that is about as good as the best. Where the errors of the `others`, in one piece, are known, only mixtures are
+/// tried, and nothing is chosen where none of them would be.
 pub(super) fn choose(
     samples: &Samples,
     Extent {
         mixed, thorough, ..
     }: Extent,
+    others: Option<&[f64]>,
 ) -> Option<Choice> {
     let guard = Guard::new(samples);
     let looks = if thorough { LOOK_STARTS } else { ROUGH_STARTS };
@@ -48,29 +52,24 @@ pub(super) fn choose(
         .map(|(_, sample)| sample)
         .max_by(|a, b| log_density_of(a).total_cmp(&log_density_of(b)))?;
     let (factor, units) = TOLERANCE;
-    let least = |tried: &[Tried]| tried.iter().map(Tried::error).fold(f64::INFINITY, f64::min);
     let try_out = |candidate| try_out(candidate, samples, guard, &start.w, looks);
-    let cheap = polynomials(samples, &guard);
-    // Over the quadratic where there is one, else over the Gaussian.
-    let mean = cheap.iter().take(2).next_back();
-    let mean = mean.map(|mean| (mean.whole.clone(), mean.folds.clone()));
-    let mean = mean.as_ref().map(|(whole, folds)| (whole, &folds[..]));
-    let mut tried: Vec<Tried> = cheap.into_iter().map(try_out).collect();
-    // Where one of these is within the tolerance of any other, no process would be taken: they cost most of the time.
-    if least(&tried) > units {
-        tried.extend(radials(samples, &guard).into_iter().map(try_out));
-    }
-    if least(&tried) > units {
-        let processes = mean.map(|mean| processes(samples, mean));
-        tried.extend(processes.into_iter().flatten().map(try_out));
-    }
-    if mixed && least(&tried) > MIXED_ABOVE {
+    let known = others.is_some();
+    let mut tried = if known {
+        Vec::new()
+    } else {
+        in_one_piece(samples, &guard, try_out)
+    };
+    let others = others.map_or_else(|| tried.iter().map(Tried::error).collect(), <[f64]>::to_vec);
+    let mut best = others.iter().copied().fold(f64::INFINITY, f64::min);
+    if mixed && best > MIXED_ABOVE {
         tried.extend(mixtures(samples).into_iter().map(try_out));
+        best = least(&tried).min(best);
     }
-    let best = least(&tried);
-    let mut chosen = tried
-        .into_iter()
-        .find(|tried| tried.error() <= factor * best + units)?;
+    let enough = |error: f64| error <= factor * best + units;
+    if known && others.iter().any(|error| enough(*error)) {
+        return None;
+    }
+    let mut chosen = tried.into_iter().find(|tried| enough(tried.error()))?;
     chosen.shape.follow_tails(samples);
     let starts = if thorough { TRIAL_STARTS } else { LOOK_STARTS };
     let mut trial = Trial::new(&chosen.shape, &start.w, starts, None);
@@ -112,7 +111,32 @@ pub(super) fn choose(
             points: samples.list.len(),
         },
         draws: trial.draws,
+        others,
     })
+}
+
+/// Every candidate that is not a mixture, as far as dearer ones are worth a try, the cheapest first.
+fn in_one_piece(
+    samples: &Samples,
+    guard: &Guard,
+    try_out: impl Fn(Candidate) -> Tried,
+) -> Vec<Tried> {
+    let (_, units) = TOLERANCE;
+    let cheap = polynomials(samples, guard);
+    // Over the quadratic where there is one, else over the Gaussian.
+    let mean = cheap.iter().take(2).next_back();
+    let mean = mean.map(|mean| (mean.whole.clone(), mean.folds.clone()));
+    let mean = mean.as_ref().map(|(whole, folds)| (whole, &folds[..]));
+    let mut tried: Vec<Tried> = cheap.into_iter().map(&try_out).collect();
+    // Where one of these is within the tolerance of any other, no process would be taken: they cost most of the time.
+    if least(&tried) > units {
+        tried.extend(radials(samples, guard).into_iter().map(&try_out));
+    }
+    if least(&tried) > units {
+        let processes = mean.map(|mean| processes(samples, mean));
+        tried.extend(processes.into_iter().flatten().map(&try_out));
+    }
+    tried
 }
 
 /// A few points of the bulk, each the furthest from those before it: a shape in several pieces is looked at in each.
@@ -136,6 +160,11 @@ impl Tried {
     fn error(&self) -> f64 {
         self.cv_error.max(self.spread)
     }
+}
+
+/// The least error of any; one that is no number counts for nothing.
+fn least(tried: &[Tried]) -> f64 {
+    tried.iter().map(Tried::error).fold(f64::INFINITY, f64::min)
 }
 
 fn try_out(

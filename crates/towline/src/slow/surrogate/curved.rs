@@ -39,7 +39,7 @@ impl Surrogate {
             mixed: false,
             ..extent
         };
-        let mut fitted = Self::fit_straight(&there, &vec![0.0; p], &unit, whole)?;
+        let (mut fitted, _) = Self::fit_straight(&there, &vec![0.0; p], &unit, whole, None)?;
         if fitted.0.quality.error() > BENT_ABOVE
             && let Some(bent) = fitted.0.bent(&there, extent)
         {
@@ -68,7 +68,7 @@ impl Surrogate {
             mixed: false,
             ..extent
         };
-        let (mut bent, draws) = Self::fit_straight(&there, &vec![0.0; p], &unit, whole)?;
+        let ((mut bent, draws), _) = Self::fit_straight(&there, &vec![0.0; p], &unit, whole, None)?;
         if bent.quality.error() > BENT_SHARE * self.quality.error() {
             return None;
         }

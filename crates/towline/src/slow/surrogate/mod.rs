@@ -131,6 +131,9 @@ impl Quality {
     }
 }
 
+/// A surrogate, and draws of its own.
+type Drawn = (Surrogate, Vec<Vec<f64>>);
+
 impl Surrogate {
     /// Fits a surrogate to visited points; `None` where there are too few of use.
     ///
@@ -164,7 +167,8 @@ impl Surrogate {
             mixed: false,
             ..extent
         };
-        let (straight, _) = Self::fit_straight(visits, centre, factor, whole)?;
+        let (straight, others) = Self::fit_straight(visits, centre, factor, whole, None)?;
+        let straight = straight.0;
         let mut best = straight.clone();
         // What visits of the target itself say of its tails is too little to bend them by.
         if extent.curved && extent.heat > 1.0 && best.quality.error() > BENT_ABOVE {
@@ -177,22 +181,28 @@ impl Surrogate {
         // The last resort, and the dearest: not one shape in other coordinates, but several.
         if extent.mixed && best.wants_parts() {
             let (centre, factor) = (&straight.centre, &straight.factor);
-            let mixed = Self::fit_straight(visits, centre, factor, extent);
+            // In the coordinates in which `straight` was chosen last.
+            let mixed = Self::fit_straight(visits, centre, factor, extent, Some(&others));
             let enough = BENT_SHARE * best.quality.error();
-            let better = mixed.filter(|(mixed, _)| mixed.quality.error() < enough);
-            best = better.map_or(best, |mixed| mixed.0);
+            let better = mixed.filter(|((mixed, _), _)| mixed.quality.error() < enough);
+            best = better.map_or(best, |((mixed, _), _)| mixed);
         }
         Some(best)
     }
 
-    /// Whitened until its own draws are white, and those draws.
+    /// Whitened until its own draws are white, those draws, and the errors of all that was tried there in one piece; these may be known for the
+    /// coordinates that it begins with.
     fn fit_straight(
         visits: &[Visit],
         centre: &[f64],
         factor: &Factor,
         extent: Extent,
-    ) -> Option<(Self, Vec<Vec<f64>>)> {
-        let (mut fitted, mut draws) = Self::fit_whitened(visits, centre, factor, extent)?;
+        others: Option<&[f64]>,
+    ) -> Option<(Drawn, Vec<f64>)> {
+        let fit = |centre: &[f64], factor: &Factor, others: Option<&[f64]>| {
+            Self::fit_whitened(visits, centre, factor, extent, others)
+        };
+        let ((mut fitted, mut draws), mut others) = fit(centre, factor, others)?;
         for _ in 0..WHITENINGS {
             // Several parts that are no better here will not be in other units: each part has its own.
             if extent.mixed && !fitted.is_mixed() {
@@ -201,23 +211,24 @@ impl Surrogate {
             let Some((centre, factor)) = fitted.whitening(&draws) else {
                 break;
             };
-            let Some(again) = Self::fit_whitened(visits, &centre, &factor, extent) else {
+            let Some(again) = fit(&centre, &factor, None) else {
                 break;
             };
-            (fitted, draws) = again;
+            ((fitted, draws), others) = again;
         }
-        Some((fitted, draws))
+        Some(((fitted, draws), others))
     }
 
-    /// A surrogate in these coordinates, and its own draws there.
+    /// A surrogate in these coordinates, its own draws there, and the errors of all that was tried in one piece.
     fn fit_whitened(
         visits: &[Visit],
         centre: &[f64],
         factor: &Factor,
         extent: Extent,
-    ) -> Option<(Self, Vec<Vec<f64>>)> {
+        others: Option<&[f64]>,
+    ) -> Option<(Drawn, Vec<f64>)> {
         let samples = Samples::new(visits, centre, factor, extent)?;
-        let choice = choose::choose(&samples, extent)?;
+        let choice = choose::choose(&samples, extent, others)?;
         let fitted = Self {
             bend: None,
             warp: None,
@@ -230,7 +241,7 @@ impl Surrogate {
             moves: choice.moves,
             quality: choice.quality,
         };
-        Some((fitted, choice.draws))
+        Some(((fitted, choice.draws), choice.others))
     }
 
     /// The mean of its own draws in the bulk and the root of their covariance, where these are not what it was whitened with.

@@ -3,7 +3,8 @@
 use super::limits::{HYPER_POINTS, LENGTHS, MOST_BARRED, NUGGETS, PROCESS_POINTS};
 use super::polynomial::Polynomial;
 use super::visits::{Sample, Samples};
-use crate::linalg::{Factor, SmallBuffer, squared_distance};
+use crate::linalg::{Factor, Lanes, SmallBuffer, squared_distance, widely};
+use pulp::{Simd, WithSimd};
 use serde::{Deserialize, Serialize};
 
 /// A polynomial plus a weighted sum of bumps at some of the visited points.
@@ -92,22 +93,7 @@ impl Process {
         for (at, v) in at.iter_mut().zip(w) {
             *at = warp(self.warped, *v);
         }
-        let mut sums = [0.0; LANES];
-        let (heights, _) = self.heights.as_chunks::<LANES>();
-        let (points, _) = self.points.as_chunks::<LANES>();
-        for (block, heights) in points.chunks_exact(w.len()).zip(heights) {
-            let mut squares = [0.0; LANES];
-            for (coordinates, &v) in block.iter().zip(&*at) {
-                for lane in 0..LANES {
-                    let difference = coordinates[lane] - v;
-                    squares[lane] += difference * difference;
-                }
-            }
-            for lane in 0..LANES {
-                sums[lane] += heights[lane] * bump(self.rate, squares[lane]);
-            }
-        }
-        self.mean.value(w) + sums.iter().sum::<f64>()
+        self.mean.value(w) + widely(Bumps { process: self, at })
     }
 
     pub fn fits(&self, dim: usize) -> bool {
@@ -120,6 +106,55 @@ impl Process {
                 .iter()
                 .chain(&self.heights)
                 .all(|v| v.is_finite())
+    }
+}
+
+/// The sum of a process's bumps at a place that is warped already.
+struct Bumps<'a> {
+    process: &'a Process,
+    at: &'a [f64],
+}
+
+impl WithSimd for Bumps<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        match LANES / S::F64_LANES {
+            1 => self.sum::<S, 1>(simd),
+            2 => self.sum::<S, 2>(simd),
+            4 => self.sum::<S, 4>(simd),
+            _ => self.sum::<S, 8>(simd),
+        }
+    }
+}
+
+impl Bumps<'_> {
+    /// The sum with the points of a block in so many vectors.
+    #[inline(always)]
+    fn sum<S: Simd, const VECTORS: usize>(self, simd: S) -> f64 {
+        let Self { process, at } = self;
+        let (heights, _) = process.heights.as_chunks::<LANES>();
+        let (points, _) = process.points.as_chunks::<LANES>();
+        let one = Lanes::<S, VECTORS>::all(simd, 1.0);
+        let rate = Lanes::all(simd, process.rate);
+        let mut sums = Lanes::all(simd, 0.0);
+        for (block, heights) in points.chunks_exact(at.len()).zip(heights) {
+            let mut squares = Lanes::all(simd, 0.0);
+            for (coordinates, &v) in block.iter().zip(at) {
+                let difference = Lanes::of(simd, coordinates).minus(Lanes::all(simd, v));
+                squares = squares.plus(difference.times(difference));
+            }
+            // As in `bump`.
+            let base = one.plus(rate.times(squares));
+            let second = base.times(base);
+            let fourth = second.times(second);
+            let bumps = one.over(fourth.times(fourth));
+            sums = sums.plus(Lanes::of(simd, heights).times(bumps));
+        }
+        let mut each = [0.0; LANES];
+        sums.write(&mut each);
+        each.iter().sum()
     }
 }
 
@@ -211,4 +246,36 @@ fn covariance(chosen: &[&Sample], squares: &[f64], hyper: Hyper) -> Vec<f64> {
 #[inline]
 fn warp(warped: bool, v: f64) -> f64 {
     if warped { v.asinh() } else { v }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Rng;
+
+    #[test]
+    fn points_side_by_side_give_the_bits_of_points_one_by_one() {
+        let mut rng = Rng::stream(7, 0);
+        for (dim, blocks) in [(1, 1), (2, 5), (7, 38)] {
+            let mut many = |count: usize| (0..count).map(|_| rng.normal()).collect::<Vec<_>>();
+            let process = Process {
+                mean: Polynomial::constant(0.3),
+                warped: false,
+                rate: 0.02,
+                points: many(dim * blocks * LANES),
+                heights: many(blocks * LANES),
+            };
+            let at = many(dim);
+            let mut sums = [0.0; LANES];
+            for block in 0..blocks {
+                for lane in 0..LANES {
+                    let coordinate = |k: usize| process.points[(block * dim + k) * LANES + lane];
+                    let square = (0..dim).fold(0.0, |sum, k| sum + (coordinate(k) - at[k]).powi(2));
+                    sums[lane] += process.heights[block * LANES + lane] * bump(0.02, square);
+                }
+            }
+            let plain = 0.3 + sums.iter().sum::<f64>();
+            assert_eq!(process.value(&at).to_bits(), plain.to_bits());
+        }
+    }
 }
