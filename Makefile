@@ -2,7 +2,7 @@
 
 .PHONY: help demo docs figures test tools built compiled lock test-rust test-mpi test-python test-package test-cobaya test-docs test-long check-data package
 .PHONY: wheels static live test-live deny semver
-.PHONY: gallery estimates gallery-page bench bench-cobaya bench-peers bench-python bench-scaling
+.PHONY: gallery estimates gallery-page bench bench-cobaya bench-peers bench-python bench-scaling sensitivity
 
 # Most builds here are from nothing, or of everything: keeping parts of crates for the next one costs more than it saves.
 export CARGO_INCREMENTAL ?= 0
@@ -200,7 +200,7 @@ test-long: tools
 	TOWLINE_LONG=1 cargo test --package towline-cli --test all -- --nocapture --test-threads 2 run::
 	TOWLINE_LONG=1 cargo test --package towline-models --test sbc -- --nocapture --test-threads 2
 	TOWLINE_LONG=1 cargo test --package towline-models --test all -- --nocapture fuzz::
-	TOWLINE_LONG=1 $(MAKE) test-mpi
+	TOWLINE_LONG=1 $(MAKE) test-mpi test-package test-cobaya
 
 ## check-data  fits every data set, and compares with other programs' results (some minutes; docs/figures/check.csv where all data are there)
 check-data:
@@ -215,6 +215,11 @@ gallery:
 ## estimates   replicated estimates by weights on targets whose moments and constants are known: z-scores and costs (half an hour)
 estimates:
 	cargo run --release --package towline-gallery --bin estimates
+
+## sensitivity  halves and doubles the constants of judgement that matter most, over known targets (half an hour; docs/figures/sensitivity.csv)
+sensitivity:
+	python3 scripts/sensitivity.py
+	python3 docs/build/tables.py
 
 ## gallery-page  the docs' page of it and README's table, from target/gallery.json
 gallery-page: .venv/ready

@@ -4,12 +4,13 @@ A page has `<!-- table: NAME -->` where the table NAME of this file stands, and 
 sentence stands between `<!-- figure: NAME -->` and `<!-- -->`. So pages cannot disagree; `make test-docs` compares with --check.
 Files in docs/figures: peers.csv (`make bench-peers`), cobaya.csv and cmb.csv (`make bench-cobaya`), frames.csv, ncsids.txt and
 pendulum.txt (`make figures`), scaling.csv (`make bench-scaling`), skewed.csv (crates/towline-models/examples/frames.rs),
-gallery.csv (`make gallery-page`), check.csv (`make check-data`), mixed_peers.csv (see mixed.py). Minutes are CONTRIBUTING's.
+gallery.csv (`make gallery-page`), sensitivity.csv (`make sensitivity`), check.csv (`make check-data`), mixed_peers.csv (see mixed.py). Minutes are CONTRIBUTING's.
 
 A table of figures that is typed by hand is refused, unless `<!-- typed: WHY -->` stands above it; --check lists these.
 """
 
 import csv
+import math
 import re
 import sys
 from pathlib import Path
@@ -287,6 +288,43 @@ def skewed():
     return table(header, lines)
 
 
+#: The constants of judgement that scripts/sensitivity.py varies, in the order in which warm-up comes to them: what each decides.
+CONSTANTS = {
+    "DEVIATIONS": "how far out warm-up explores, in standard deviations of the log density",
+    "FURTHER": "how much further than was seen a fit is followed while exploring",
+    "BATCH_SHARE": "the size of a batch of slow evaluations, as a share of those made",
+    "SMALL_ERROR": "when the fit is good enough to stop exploring, in log units",
+    "SURPRISE": "how much more mass than expected a far probe must find to be followed, in log units",
+    "POINTS_PER_COEFFICIENT": "how many points a polynomial needs for each of its coefficients",
+    "TAIL_RATE": "how slowly the learned proposal's tails fall",
+    "JUMP_SPREAD": "how much wider than its draws each part of a jump is",
+    "LINEAR_MARGIN": "how much better a linear frame must be to be preferred to a moving one",
+    "EXTRA_SHARE": "how much of a step's cost moves of the fast parameters alone may add",
+}
+
+
+def sensitivity():
+    """What halving and doubling each constant did: the cost beside what it was, on average and on the target that lost most by it."""
+    found = {}
+    for row in rows("sensitivity.csv"):
+        found.setdefault((row["constant"], float(row["factor"])), {})[row["target"]] = row
+    own, lines = found["as it is", 1.0], []
+
+    def cell(of):
+        each = {name: float(of[name]["slow_per_effective"]) / float(own[name]["slow_per_effective"]) for name in own}
+        mean = math.exp(sum(map(math.log, each.values())) / len(each))
+        worst = max(each, key=each.get)
+        said = "".join(f"; {name} {'warns' if int(of[name]['warned']) else 'is silent'} and is off" for name in own if of[name]["right"] != "True")
+        warned = ", warned of" if int(of[worst]["warned"]) else ""
+        shown = f"{each[worst]:.2f}" if each[worst] < 10 else f"{each[worst]:.0f}"
+        return f"{mean:.2f} ({worst} {shown}{warned}){said}"
+
+    for name, decides in CONSTANTS.items():
+        value = float(next(iter(found[name, 2.0].values()))["value"]) / 2
+        lines.append([f"`{name}`", decides, f"{value:g}", cell(found[name, 0.5]), cell(found[name, 2.0])])
+    return table(["constant", "decides", "value", "half of it", "twice"], lines)
+
+
 def text(name):
     """What a command printed."""
     return lambda: "```text\n" + (FIGURES / name).read_text(encoding="utf-8") + "```\n"
@@ -294,7 +332,7 @@ def text(name):
 
 TABLES = {
     "frames": frames, "measured": measured, "commands": commands, "same-posteriors": same_posteriors, "intervals": intervals, "known": known, "scaling": scaling, "approximations": approximations,
-    "skewed": skewed, "peers": beside_nuts, "nuts": nuts, "gains": gains, "paper": paper, "dragging": dragging, "cmb": cmb,
+    "skewed": skewed, "sensitivity": sensitivity, "peers": beside_nuts, "nuts": nuts, "gains": gains, "paper": paper, "dragging": dragging, "cmb": cmb,
     "summary-ncsids": text("ncsids.txt"), "summary-pendulum": text("pendulum.txt"),
 }  # fmt: skip
 
