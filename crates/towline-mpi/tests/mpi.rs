@@ -253,7 +253,7 @@ fn a_killed_run_resumes_to_the_same_bytes() {
     let (kills, number) = if is_long() {
         (50, "400000")
     } else {
-        (6, "400000")
+        (6, "150000")
     };
     let folder = tempfile::tempdir().unwrap();
     let (whole, broken) = (folder.path().join("whole"), folder.path().join("broken"));

@@ -17,85 +17,125 @@ fn said(folder: &Path, arguments: &[&str]) -> String {
 }
 
 /// Overdispersed counts in eight groups with an exposure, fitted as Poisson (`poisson`) and as negative binomial (`nb`),
-/// and a surface (`gp`): once for all tests.
+/// and a surface (`gp`): a copy for the tests of this process.
 fn fits() -> &'static Path {
     static FITS: OnceLock<PathBuf> = OnceLock::new();
     FITS.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap().keep();
-        let mut data = String::from("y,x,g,kind,t,u,v\n");
-        for k in 0..80 {
-            // Every seventh count is far out.
-            let y = if k % 7 == 0 {
-                20 + k % 13
-            } else {
-                (7 * k + 3) % 4
-            };
-            let kind = ["drug", "placebo"][k % 2];
-            data += &format!(
-                "{y},{:.3},g{},{kind},{},{},{}\n",
-                (k as f64).sin(),
-                k % 8,
-                1 + k % 3,
-                k % 9,
-                k / 9
-            );
+        copy(&fitted_once(), &folder);
+        folder
+    })
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let there = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &there);
+        } else {
+            fs::copy(entry.path(), there).unwrap();
         }
-        fs::write(folder.join("d.csv"), data).unwrap();
-        for (name, family, formula) in [
-            (
-                "poisson",
-                "poisson",
-                "y ~ x + kind + offset(log(t)) + (1 | g)",
-            ),
-            (
-                "nb",
-                "negative_binomial",
-                "y ~ x + kind + offset(log(t)) + (1 | g)",
-            ),
-        ] {
-            said(
-                &folder,
-                &[
-                    "fit",
-                    "--data",
-                    "d.csv",
-                    "--family",
-                    family,
-                    "--formula",
-                    formula,
-                    "--out",
-                    name,
-                    "--chains",
-                    "2",
-                    "--draws",
-                    "300",
-                    "--quiet",
-                ],
-            );
-        }
+    }
+}
+
+/// The same, made once for all processes: cargo-nextest runs each test in one of its own. Another build of the command or of these tests fits
+/// again.
+fn fitted_once() -> PathBuf {
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("answers");
+    fs::create_dir_all(&place).unwrap();
+    let lock = fs::File::create(place.join("lock")).unwrap();
+    lock.lock().unwrap();
+    let built = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
+    let builds = [
+        built(&std::env::current_exe().unwrap()),
+        built(Path::new(env!("CARGO_BIN_EXE_towline"))),
+    ];
+    let (folder, stamp) = (place.join("fits"), place.join("builds"));
+    let builds = format!("{builds:?}");
+    if fs::read_to_string(&stamp).ok().as_ref() != Some(&builds) {
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        fit_all(&folder);
+        fs::write(stamp, builds).unwrap();
+    }
+    folder
+}
+
+fn fit_all(folder: &Path) {
+    let mut data = String::from("y,x,g,kind,t,u,v\n");
+    for k in 0..80 {
+        // Every seventh count is far out.
+        let y = if k % 7 == 0 {
+            20 + k % 13
+        } else {
+            (7 * k + 3) % 4
+        };
+        let kind = ["drug", "placebo"][k % 2];
+        data += &format!(
+            "{y},{:.3},g{},{kind},{},{},{}\n",
+            (k as f64).sin(),
+            k % 8,
+            1 + k % 3,
+            k % 9,
+            k / 9
+        );
+    }
+    fs::write(folder.join("d.csv"), data).unwrap();
+    for (name, family, formula) in [
+        (
+            "poisson",
+            "poisson",
+            "y ~ x + kind + offset(log(t)) + (1 | g)",
+        ),
+        (
+            "nb",
+            "negative_binomial",
+            "y ~ x + kind + offset(log(t)) + (1 | g)",
+        ),
+    ] {
         said(
-            &folder,
+            folder,
             &[
                 "fit",
                 "--data",
                 "d.csv",
                 "--family",
-                "poisson",
+                family,
                 "--formula",
-                "y ~ x",
-                "--gp",
-                "u,v",
+                formula,
                 "--out",
-                "gp",
+                name,
                 "--chains",
                 "2",
                 "--draws",
-                "200",
+                "300",
                 "--quiet",
             ],
         );
-        folder
-    })
+    }
+    said(
+        folder,
+        &[
+            "fit",
+            "--data",
+            "d.csv",
+            "--family",
+            "poisson",
+            "--formula",
+            "y ~ x",
+            "--gp",
+            "u,v",
+            "--out",
+            "gp",
+            "--chains",
+            "2",
+            "--draws",
+            "200",
+            "--quiet",
+        ],
+    );
 }
 
 fn table(path: &Path) -> Vec<std::collections::HashMap<String, String>> {

@@ -209,15 +209,15 @@ fn ctrl_c_and_the_time_limit_leave_a_run_that_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let (whole, broken) = (folder.path().join("whole"), folder.path().join("broken"));
     assert!(
-        run(&whole, &["--draws", "300000"])
+        run(&whole, &["--draws", "120000"])
             .status()
             .unwrap()
             .success()
     );
-    let settings = ["--draws", "300000", "--time-limit", "0.1s"];
+    let settings = ["--draws", "120000", "--time-limit", "0.1s"];
     assert!(run(&broken, &settings).status().unwrap().success());
     let made = RunDir::open(&broken).unwrap().common_rows();
-    assert!(made < 300_000, "the time limit did not stop it");
+    assert!(made < 120_000, "the time limit did not stop it");
 
     let mut child = resume(&broken, &[])
         .stdout(Stdio::piped())
@@ -238,7 +238,7 @@ fn ctrl_c_and_the_time_limit_leave_a_run_that_goes_on() {
     assert_eq!(code, Some(130), "stopped at {made} draws");
     let output = resume(&broken, &[]).output().unwrap();
     assert!(
-        words(&output).contains("finished: 4 chains of 300000 draws"),
+        words(&output).contains("finished: 4 chains of 120000 draws"),
         "{}",
         words(&output)
     );

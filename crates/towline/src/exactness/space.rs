@@ -1,6 +1,7 @@
 //! A kernel on a finite state space, as a matrix.
 
 use crate::Kernel;
+use crate::erased::{AnyTarget, Erased};
 use crate::kernel::state::{State, Workspace};
 use crate::random::Rng;
 use crate::random::enumerate::{Normals, outcomes};
@@ -87,6 +88,16 @@ impl<T: Target> Space<T> {
         choices: &Choices,
         step: impl Fn(&T, &mut State<T::Cache>, &mut Workspace, &mut Rng),
     ) -> Matrix {
+        self.matrix_of(&self.target, choices, step)
+    }
+
+    /// The same of a target that is this one, seen as another type.
+    fn matrix_of<U: Target>(
+        &self,
+        target: &U,
+        choices: &Choices,
+        step: impl Fn(&U, &mut State<U::Cache>, &mut Workspace, &mut Rng),
+    ) -> Matrix {
         let size = self.states.len();
         let mut entries = vec![0.0; size * size];
         for (from, (x, y)) in self.states.iter().enumerate() {
@@ -96,8 +107,8 @@ impl<T: Target> Space<T> {
                 walks += 1;
                 assert!(walks <= MOST_WALKS, "too many walks from {x:?}, {y:?}");
                 let mut state =
-                    State::new(&self.target, x.clone(), y.clone(), &mut work.buffers).unwrap();
-                step(&self.target, &mut state, &mut work, rng);
+                    State::new(target, x.clone(), y.clone(), &mut work.buffers).unwrap();
+                step(target, &mut state, &mut work, rng);
                 self.find(&state)
             });
             let row = &mut entries[from * size..(from + 1) * size];
@@ -115,32 +126,20 @@ impl<T: Target> Space<T> {
         Matrix { size, entries }
     }
 
-    /// The matrix of a production kernel, which must leave every state as it should be kept.
+    /// The matrix of a production kernel, which must leave every state as it should be kept. The target's type is forgotten: production's
+    /// kernels are compiled once for all spaces.
     pub fn kernel(&self, choices: &Choices, kernel: &Kernel) -> Matrix {
         let (x, y) = &self.states[0];
         kernel.validate(x, y).unwrap();
-        self.matrix(choices, |target, state, work, rng| {
+        let erased = Erased(&self.target);
+        let target: &AnyTarget = &erased;
+        self.matrix_of(&target, choices, |target, state, work, rng| {
             kernel.step(target, state, work, rng).unwrap();
-            self.check(state);
+            check(target, state);
         })
     }
 
-    /// Asserts that the stored density and the stored cache belong to the stored point.
-    fn check(&self, state: &State<T::Cache>) {
-        let fresh = self.target.prepare(&state.slow.x).unwrap().unwrap();
-        for cache in [&fresh, &state.slow.cache] {
-            let density = self.target.log_density(cache, &state.y);
-            assert!(
-                (density - state.log_density).abs() < 1e-9,
-                "stored {} at {:?}, {:?}, where it is {density}",
-                state.log_density,
-                state.slow.x,
-                state.y
-            );
-        }
-    }
-
-    fn find(&self, state: &State<T::Cache>) -> usize {
+    fn find<C>(&self, state: &State<C>) -> usize {
         let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < SAME);
         self.states
             .iter()
@@ -182,6 +181,21 @@ impl<T: Target> Space<T> {
         self.assert_invariant(name, matrix);
         let imbalance = self.imbalance(matrix);
         assert!(imbalance < 1e-12, "{name}: imbalance {imbalance:e}");
+    }
+}
+
+/// Asserts that the stored density and the stored cache belong to the stored point.
+fn check<T: Target>(target: &T, state: &State<T::Cache>) {
+    let fresh = target.prepare(&state.slow.x).unwrap().unwrap();
+    for cache in [&fresh, &state.slow.cache] {
+        let density = target.log_density(cache, &state.y);
+        assert!(
+            (density - state.log_density).abs() < 1e-9,
+            "stored {} at {:?}, {:?}, where it is {density}",
+            state.log_density,
+            state.slow.x,
+            state.y
+        );
     }
 }
 

@@ -1,6 +1,6 @@
 //! Framed drags on targets that move under them: exact, and close to the marginal ideal.
 
-use crate::common::{Moving, Sampled, Shape, marginal_ideal, sample};
+use crate::common::{Moving, Sampled, Shape, draws, marginal_ideal, sample};
 use towline::chain::AilmentKind;
 use towline::{Cost, ModelError, Target, Tuning, Warmup};
 
@@ -41,15 +41,6 @@ fn check(target: &Moving, sampled: &Sampled) {
     }
 }
 
-/// With `TOWLINE_LONG` (`make test-long`), draws enough for 10⁵ effective ones, so that a tail that is not reached is seen.
-fn draws(daily: u64, long: u64) -> u64 {
-    if std::env::var_os("TOWLINE_LONG").is_some() {
-        long
-    } else {
-        daily
-    }
-}
-
 /// All that have one mode.
 const ONE_MODE: [(usize, Shape); 4] = [
     (4, Shape::Skewed),
@@ -72,7 +63,7 @@ fn framed_drags_come_within_a_quarter_of_the_marginal_ideal_on_one_mode() {
             &target,
             (&[0.5], &y),
             WARMUP,
-            (3, 4, draws(15_000, 60_000)),
+            (3, 4, draws(8_000, 60_000)),
             random_walk_only,
         );
         check(&target, &sampled);

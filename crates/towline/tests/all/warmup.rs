@@ -1,7 +1,7 @@
 //! What warm-up promises, on targets whose answers are known: few slow evaluations, starts far away, and
 //! models that leave it little to work with.
 
-use crate::common::{SixByTen, sample};
+use crate::common::{SixByTen, draws, sample};
 use towline::erased::{AnyTarget, Erased};
 use towline::warmup::FrameKind;
 use towline::{Chain, Cost, Error, FastMove, ModelError, Rng, Target, Warmup};
@@ -22,7 +22,7 @@ fn six_slow_variables_cost_at_most_six_slow_evaluations_per_effective_draw() {
         &SixByTen,
         (&[0.0; 6], &[0.0; 10]),
         warmup,
-        (2, 1, 18_000),
+        (2, 1, draws(8_000, 18_000)),
         |_| {},
     );
     let (slow, fast) = sampled.cost();
