@@ -216,7 +216,7 @@ gallery:
 estimates:
 	cargo run --release --package towline-gallery --bin estimates
 
-## sensitivity  halves and doubles the constants of judgement that matter most, over known targets (half an hour; docs/figures/sensitivity.csv)
+## sensitivity  halves and doubles the constants of judgement that matter most, over known targets (ten minutes; docs/figures/sensitivity.csv)
 sensitivity:
 	python3 scripts/sensitivity.py
 	python3 docs/build/tables.py

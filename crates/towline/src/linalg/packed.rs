@@ -39,21 +39,20 @@ fn factorise(matrix: &[f64], dim: usize, rows: &mut [f64]) -> Result<(), usize> 
     if let Some(column) = unsymmetric(matrix, dim) {
         return Err(column);
     }
-    let mut done = 0;
     if dim >= WIDE {
         let mut panel = vec![0.0; dim * PANEL];
-        while done < dim {
+        for first in (0..dim).step_by(PANEL) {
             widely(PanelOfRows {
                 matrix,
                 dim,
-                first: done,
+                first,
                 rows,
                 panel: &mut panel,
             })?;
-            done = (done + PANEL).min(dim);
         }
+        return Ok(());
     }
-    for i in done..dim {
+    for i in 0..dim {
         let (above, below) = rows.split_at_mut(row(i));
         for j in 0..i {
             let known = dot(&below[..j], &above[row(j)..row(j) + j]);

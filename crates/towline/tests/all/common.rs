@@ -348,7 +348,7 @@ pub fn marginal_ideal(log_marginal: impl Fn(f64) -> f64, sd: f64, draws: u64) ->
     towline::diagnose::autocorrelation_time(&column).value
 }
 
-/// With `TOWLINE_LONG` (`make test-long`), draws enough for 10⁵ effective ones, so that a tail that is not reached is seen.
+/// How many draws: enough for every day, or with `TOWLINE_LONG` (`make test-long`) so many that a tail that is not reached is seen.
 pub fn draws(daily: u64, long: u64) -> u64 {
     if std::env::var_os("TOWLINE_LONG").is_some() {
         long
