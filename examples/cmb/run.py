@@ -25,9 +25,11 @@ def arguments(given=None):
     parser.add_argument("--warmup", type=int, help="slow evaluations of each chain's warm-up")
     parser.add_argument("--tuning", help="a run directory whose tuning to use instead of a warm-up, such as that of a run with the emulator")
     parser.add_argument("--ess", type=float, help="stop at so many effective draws of every parameter")
+    parser.add_argument("--error", type=float, help="stop at this standard error of every cosmological parameter, in posterior sds (0.05, say): far fewer CAMB runs than draws need")
+    parser.add_argument("--workers", type=int, help="slow evaluations at a time, in processes")
     parser.add_argument("--time-limit", type=float, help="seconds, at most")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--parallel", default="processes", choices=["processes", "threads", "serial"])
+    parser.add_argument("--parallel", choices=["processes", "threads", "serial"])
     parser.add_argument("--no-page", action="store_true", help="only sample")
     return parser.parse_args(given)
 
@@ -44,7 +46,7 @@ def main(given=None):
         posterior = Posterior(asked.data, asked.camb, asked.accuracy)
     except DataMissing as missing:
         raise SystemExit(f"error: {missing}") from None
-    common = dict(parallel=asked.parallel, time_limit=asked.time_limit, draws=asked.draws)
+    common = dict(parallel=asked.parallel, time_limit=asked.time_limit, draws=asked.draws, error=asked.error, workers=asked.workers)
     if (out / "manifest.json").exists():
         print(f"continuing the run in {out}")
         run = towline.resume(out, posterior.model(), **common)
@@ -61,7 +63,8 @@ def main(given=None):
             **common,
         )
     print(run.summary())
-    if not asked.no_page:
+    # The page is made of draws.
+    if not asked.no_page and run.draws_made:
         from page import write
 
         print(f"the constraints beside the published ones: {write(out, posterior)}")

@@ -133,7 +133,12 @@ impl<M: Model + Send + Sync + 'static> Held for Run<M> {
         see: &mut dyn FnMut(&Progress),
         interpreted: bool,
     ) -> Result<Ended, Error> {
-        self.go_within(stop, see, move |model, k, job, member| {
+        let run = match interpreted {
+            // Workers need the interpreter that the chain holds.
+            true => self.aside(|wait| Python::attach(|py| py.detach(wait))),
+            false => *self,
+        };
+        run.go_within(stop, see, move |model, k, job, member| {
             // Attached for as long as the chain lasts, and let go whenever it does not need the interpreter: to attach
             // a thread that never was costs more than a fast evaluation.
             Python::attach(|py| {

@@ -87,6 +87,7 @@ pub fn run_chain(
         manifest,
         weighs: false,
         learned: AtomicBool::new(false),
+        crew: None,
     });
     let mut exchange = Through {
         object: exchange,

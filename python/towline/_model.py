@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -121,6 +122,12 @@ class _Functions:
             "enough": self.__dict__.get("enough"),
             "slow_covariance": self.__dict__.get("_slow_covariance"),
         }
+
+    def _with(self, **functions: Any) -> Any:
+        """The same with other functions."""
+        other = copy.copy(self)
+        other.__dict__.update(functions)
+        return other
 
     def _target(self) -> _towline.Target:
         """The model as the engine has it; made when it is first needed, since it cannot be sent to other processes."""

@@ -65,8 +65,9 @@ def sample(
         Stop once the standard error of every slow parameter is so many of its standard deviations (0.03, say), by weighing slow
         points or by draws, whichever is predicted to take fewer slow evaluations. Then see `run.estimates()` and `run.evidence()`.
     workers
-        With `error`, how many slow points are weighed at a time, in threads of this process; by default one for each core. Estimates
-        do not depend on it, to the bit.
+        How many slow evaluations are made at a time, in warm-up and, with `error`, of the points that are weighed: in processes that
+        have the model too (what `prepare` returns is pickled), or with `parallel="threads"` in threads, for a `prepare` that lets go of the
+        interpreter. By default one for each core where points are weighed, in threads, and in warm-up one of each chain. Nothing depends on it, to the bit.
     thin_latents
         Latents are stored once in so many draws.
     parallel
@@ -182,9 +183,14 @@ def _run(
         out = Path(temporary.name) / "run"
     folder = Path(out)
     mode = _mode(model, parallel, settings.get("chains"), folder)
+    team = None
+    if mode == "processes" and (settings.get("workers") or 1) > 1:
+        # Chains wait in threads of this process, and processes make slow evaluations for them.
+        mode, team = "threads", _team(model, settings["workers"], parallel)
+        cores = cores or settings["workers"]
     if mode == "processes" and _weighs(settings, folder):
         if parallel == "processes":
-            raise ValueError("error= weighs slow points in threads of this process: leave parallel= out, and set workers=")
+            raise ValueError("error= weighs slow points, not in a process for each chain: set workers=, or leave parallel= out")
         mode = "threads"
     payload = b""
     if mode == "processes":
@@ -192,6 +198,8 @@ def _run(
 
         payload = packed(model)
     threads = 1 if mode == "serial" else cores
+    if team is not None:
+        model = model._with(prepare=team.prepare)
     session = begin(model, {**settings, "threads": threads}, going_on, folder)
     target = model._target() if not isinstance(model, Fit) else None
     try:
@@ -207,6 +215,8 @@ def _run(
         raise
     finally:
         session.close()
+        if team is not None:
+            team.end()
     run = Run(folder, ended, temporary, model)
     if target is not None and mode != "processes":
         tell_of_failures(*target.failures())
@@ -270,6 +280,20 @@ def _mode(model: Any, parallel: Any, chains: int | None, folder: Path) -> str:
     if parallel == "processes" and os.name != "posix":
         raise ValueError("parallel='processes' needs Linux or macOS: use parallel='threads'")
     return parallel
+
+
+def _team(model: Any, workers: int, parallel: Any) -> Any:
+    """Processes that make slow evaluations; nothing where the model cannot be sent to them, and nobody insists."""
+    from ._processes import packed
+    from ._workers import Team
+
+    try:
+        return Team(packed(model), workers)
+    except _towline.Error as error:
+        if parallel == "processes":
+            raise
+        warnings.warn(f"workers are threads of this process, which help where prepare lets go of the interpreter: {error}", stacklevel=5)
+        return None
 
 
 def _weighs(settings: dict[str, Any], folder: Path) -> bool:

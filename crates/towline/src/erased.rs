@@ -39,7 +39,7 @@ use crate::target::{OwnFrame, Scratch, Target};
 use std::any::Any;
 
 /// The cache of a target whose type is forgotten.
-pub type AnyCache = Box<dyn Any>;
+pub type AnyCache = Box<dyn Any + Send>;
 /// A target whose type is forgotten.
 pub type AnyTarget<'a> = dyn Target<Cache = AnyCache> + 'a;
 /// A model whose type is forgotten.
@@ -68,7 +68,7 @@ fn own<T: Target>(cache: &AnyCache) -> &T::Cache {
     own.expect("a cache is used by the target that made it")
 }
 
-fn boxed<C: 'static>(cache: C) -> AnyCache {
+fn boxed<C: Send + 'static>(cache: C) -> AnyCache {
     Box::new(cache)
 }
 

@@ -47,6 +47,25 @@ pub struct OwnFrame {
     pub evaluations: u64,
 }
 
+/// Somebody beside a chain in warm-up, who makes slow evaluations ready and remembers what they told.
+#[doc(hidden)]
+pub trait Helper {
+    /// Which x will be prepared next, most of them in this order.
+    fn prefetch(&self, xs: &[&[f64]]);
+
+    /// Whether x was foreseen, and is ready or under way, when the rest of what was foreseen is no longer wanted.
+    fn is_under_way(&self, x: &[f64]) -> bool;
+
+    /// What was noted of x under this rule before the run was interrupted.
+    fn recall(&self, rule: u64, x: &[f64]) -> Option<Vec<u8>>;
+
+    /// Whether it is worth while to note what the last slow evaluation told.
+    fn remembers(&self) -> bool;
+
+    /// Keeps what was found at x under this rule.
+    fn note(&self, rule: u64, x: &[f64], found: Vec<u8>);
+}
+
 /// A density over slow variables x and fast variables y, in two stages.
 ///
 /// Two methods are needed: [`prepare`](Self::prepare), the slow computation, whose result is
@@ -56,8 +75,9 @@ pub struct OwnFrame {
 /// The rest is optional: what a target can offer to be sampled faster, or to be sampled at more
 /// than two speeds.
 pub trait Target {
-    /// What the slow computation leaves behind for the fast ones. It borrows from nothing: warm-up keeps it where types are forgotten.
-    type Cache: 'static;
+    /// What the slow computation leaves behind for the fast ones. It borrows from nothing, since warm-up keeps it where types are forgotten,
+    /// and can go to another thread: several may make slow computations for one chain.
+    type Cache: Send + 'static;
 
     /// The slow computation at `x`.
     ///
@@ -79,6 +99,12 @@ pub trait Target {
     /// Whether [`prepare_batch`](Self::prepare_batch) is to be used; without it, threads call [`prepare`](Self::prepare).
     fn is_batched(&self) -> bool {
         false
+    }
+
+    /// Who stands beside a chain in warm-up: the engine's own, of which a model need not know.
+    #[doc(hidden)]
+    fn helper(&self) -> Option<&dyn Helper> {
+        None
     }
 
     /// The log density of (x, y), given the cache of x; −∞ outside the support.
@@ -208,6 +234,10 @@ impl<T: Target + ?Sized> Target for &T {
 
     fn is_batched(&self) -> bool {
         (**self).is_batched()
+    }
+
+    fn helper(&self) -> Option<&dyn Helper> {
+        (**self).helper()
     }
 
     #[inline]

@@ -54,6 +54,7 @@ def read(sampler):
     if not sampler.learn_proposal and sampler.covmat is None:
         raise LoggedError(log, "`learn_proposal: False` needs a `covmat`: without one there is nothing to propose by.")
     _check_error(sampler)
+    _check_workers(sampler)
     _read_callback(sampler)
 
 
@@ -63,9 +64,21 @@ def _check_error(sampler):
         return
     _check_number(sampler, "error_stop", "between 0.005 and 0.5 standard deviations, such as 0.03", lambda value: 0.005 <= value <= 0.5)
     if mpi.more_than_one_process():
-        raise LoggedError(sampler.log, "`error_stop` weighs slow points from a single process: run it without mpirun, or leave it out.")
+        raise LoggedError(sampler.log, "`error_stop` weighs slow points from a single process: run it without mpirun (`workers` makes several evaluations at a time), or leave it out.")
     if sampler.parallel == "processes":
         sampler.mpi_info("`parallel: processes` means nothing with `error_stop`: chains take turns.")
+        sampler.parallel = "serial"
+
+
+def _check_workers(sampler):
+    """How many slow evaluations are made at a time."""
+    workers = sampler.workers = 1 if sampler.workers is None else sampler.workers
+    if isinstance(workers, bool) or not (isinstance(workers, int) and workers >= 1):
+        raise LoggedError(sampler.log, "`workers` must be a number above 0; got %r.", workers)
+    if workers > 1 and mpi.more_than_one_process():
+        raise LoggedError(sampler.log, "`workers` are processes of a single one: run it without mpirun, or leave it out.")
+    if workers > 1 and sampler.parallel == "processes":
+        sampler.mpi_info("`parallel: processes` means nothing with `workers`: chains run here, and workers evaluate for them.")
         sampler.parallel = "serial"
 
 

@@ -19,6 +19,7 @@ from .convergence import Convergence
 from .evaluator import Bypass, Ordinary
 from .matching import Learned
 from .watching import Watch
+from .workers import Team
 
 # Draws of each chain, where nothing is said: far more than a run should need, so that R - 1 decides.
 MOST_DRAWS = 1_000_000
@@ -39,7 +40,7 @@ class Towline(CovmatSampler):
     supports_periodic_params = True
     _at_resume_prefer_new = CovmatSampler._at_resume_prefer_new + [
         *("Rminus1_stop", "Rminus1_cl_stop", "Rminus1_cl_level", "Rminus1_single_split", "ess", "max_samples", "time_limit"),
-        "error_stop",
+        *("error_stop", "workers"),
         *("parallel", "output_every", "bypass", "measure_speeds", "callback_function", "callback_every"),
         *("covmat", "covmat_params", "cost_ratio", "warmup", "tuning", "learn_proposal"),
         *options.MEANINGLESS,
@@ -78,7 +79,7 @@ class Towline(CovmatSampler):
         if self.learned is not None:
             self.learned.check_priors({n: self._prior(n).text for n in self.evaluator.names}, self.log)
         self.engine_seed = options.seed(self)
-        self._watch = None
+        self._watch = self._team = None
         if mpi.is_main_process() and self.output and not self.output.is_resuming():
             Watch(self, None, None).header()
             self._write_checkpoint()
@@ -169,13 +170,17 @@ class Towline(CovmatSampler):
     def engine_model(self, convergence=None):
         """The model as the engine takes it."""
         e, s = self.evaluator, self.speeds
+        # Who evaluates: this process, or others with a model each.
+        by = e if self._team is None else self._team
+        fast = e.log_tempered if self.temperature != 1 and self._team is None else by.log_likelihood
         labels = self.model.parameterization.labels()
         model = towline.Model(
             slow={name: self._prior(name) for name in s.slow},
             fast={name: self._prior(name) for name in s.fast},
-            prepare=e.prepare,
-            log_likelihood=e.log_likelihood if self.temperature == 1 else e.log_tempered,
-            derived=e.derived,
+            prepare=by.prepare,
+            log_likelihood=fast,
+            log_likelihood_batch=None if self._team is None else self._team.log_likelihood_batch,
+            derived=by.derived,
             derived_names=e.derived_names,
             labels={name: label for name, label in labels.items() if name in e.names + e.derived_params},
             blocks=[list(block) for block in s.levels] if len(s.levels) > 1 else None,
@@ -211,8 +216,13 @@ class Towline(CovmatSampler):
         self.mpi_info("Continuing the run in %s", folder) if resuming else self.mpi_info("Sampling!")
         with mpi.ProcessState(self) as state:
             self._state = state
-            model = self.engine_model(convergence)
-            self.engine_run = self._resume(folder, model) if resuming else self._begin(folder, model)
+            self._team = Team(self.evaluator, self.workers) if self.workers > 1 else None
+            try:
+                model = self.engine_model(convergence)
+                self.engine_run = self._resume(folder, model) if resuming else self._begin(folder, model)
+            finally:
+                if self._team is not None:
+                    self._team.end()
             # The run's directory lives as long as the run, which may outlive this object.
             self.engine_run._temporary = self._scratch
             self._finish()
@@ -247,6 +257,9 @@ class Towline(CovmatSampler):
             how["error"] = float(self.error_stop)
             # A component of Cobaya keeps the state that it is asked about: one evaluation at a time.
             how["workers"] = 1
+        if self.workers > 1:
+            # Chains wait in threads of this process, and workers evaluate for as many of them as there are.
+            how.update(workers=self.workers, parallel="threads", cores=self.chains)
         return how
 
     def _begin(self, folder, model):

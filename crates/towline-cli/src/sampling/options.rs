@@ -56,7 +56,8 @@ pub struct SamplingOptions {
     #[arg(long, value_name = "E")]
     pub error: Option<f64>,
 
-    /// With --error, slow points that are weighed at a time [default: one for each core]; estimates do not depend on it
+    /// Slow evaluations made at a time, in warm-up and with --error of the points that are weighed [default: one for each core, in warm-up of
+    /// different chains]; nothing that is found depends on it
     #[arg(long, value_name = "N")]
     pub workers: Option<usize>,
 

@@ -10,6 +10,7 @@ use crate::frame::climb::Room;
 use crate::frame::laplace::Searched;
 use crate::linalg::Root;
 use crate::target::Target;
+use serde::{Deserialize, Serialize};
 
 /// A frame found at some x, with the rule it belongs to.
 #[derive(Debug, Clone)]
@@ -168,7 +169,7 @@ pub(crate) struct Workspace {
 }
 
 /// A slow evaluation at which a Laplace frame was sought.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Sighting {
     pub x: Vec<f64>,
     /// Laplace's estimate of the log marginal; `None` where no mode was found.

@@ -65,6 +65,17 @@ pub(super) fn ascend_to(
 fn gradient(surface: &mut impl Surface, at: &mut [f64], step: f64) -> Option<Vec<f64>> {
     let mut slope = vec![0.0; at.len()];
     if !surface.gradient(at, &mut slope) {
+        if surface.looks_ahead() {
+            let mut places = Vec::with_capacity(2 * at.len() * at.len());
+            for k in 0..at.len() {
+                for h in [step, -step] {
+                    let begin = places.len();
+                    places.extend_from_slice(at);
+                    places[begin + k] = at[k] + h;
+                }
+            }
+            surface.expect(&places);
+        }
         for k in 0..at.len() {
             let here = at[k];
             let mut h = step;

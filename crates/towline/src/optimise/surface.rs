@@ -19,6 +19,16 @@ pub(crate) trait Surface {
         }
     }
 
+    /// Whether it helps to say beforehand at which places heights will be asked for.
+    fn looks_ahead(&self) -> bool {
+        false
+    }
+
+    /// Heights at these places (one after another in `us`) will be asked for next.
+    fn expect(&mut self, us: &[f64]) {
+        let _ = us;
+    }
+
     /// The gradient, where the surface knows it.
     fn gradient(&mut self, u: &[f64], gradient: &mut [f64]) -> bool {
         let _ = (u, gradient);

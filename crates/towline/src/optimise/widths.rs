@@ -1,6 +1,8 @@
 //! The width of a density along each coordinate, found from nothing: steps that change it by about one
 //! log unit.
 
+use super::surface::Surface;
+
 /// A step that changes the height by this much has about the width of what is climbed.
 const CHANGE: f64 = 0.5;
 /// How many trial steps a coordinate may cost.
@@ -12,44 +14,78 @@ const IGNORED: f64 = 1e12;
 /// Steps are not made finer than this share of the first guess.
 const FINEST: f64 = 1e-9;
 
-/// For each coordinate, a step along which `height` (known at `at` to be `here`) changes by a log unit
+/// For each coordinate, a step along which the height (known at `at` to be `here`) changes by a log unit
 /// or so; scales may differ by many orders of magnitude.
-pub(crate) fn scales(height: &mut impl FnMut(&[f64]) -> f64, at: &[f64], here: f64) -> Vec<f64> {
+///
+/// All coordinates go in step, so that the places of a round are known before any of them is looked at.
+pub(crate) fn scales(surface: &mut impl Surface, at: &[f64], here: f64) -> Vec<f64> {
+    let mut all: Vec<Along> = at
+        .iter()
+        .map(|v| Along::new(0.1 * v.abs().max(1.0)))
+        .collect();
     let mut probe = at.to_vec();
-    (0..at.len())
-        .map(|k| {
-            let step = scale_along(
-                &mut |h| {
-                    probe[k] = at[k] + h;
-                    let up = height(&probe);
-                    probe[k] = at[k];
-                    up
-                },
-                here,
-                0.1 * at[k].abs().max(1.0),
-            );
+    for _ in 0..MOST_TRIALS {
+        let open: Vec<usize> = (0..at.len()).filter(|&k| all[k].found.is_none()).collect();
+        if surface.looks_ahead() && open.len() > 1 {
+            let places = open.iter().flat_map(|&k| {
+                let mut place = at.to_vec();
+                place[k] = at[k] + all[k].next();
+                place
+            });
+            surface.expect(&places.collect::<Vec<f64>>());
+        }
+        for k in open {
+            probe[k] = at[k] + all[k].next();
+            let height = surface.height(&probe);
             probe[k] = at[k];
-            step
-        })
-        .collect()
+            all[k].note((height - here).abs());
+        }
+    }
+    all.iter().map(Along::step).collect()
 }
 
-fn scale_along(height: &mut impl FnMut(f64) -> f64, here: f64, guess: f64) -> f64 {
-    let (mut step, mut sign) = (guess, 1.0);
-    // The longest step seen to be too short, and the shortest seen to be too long.
-    let (mut short, mut long) = (0.0f64, f64::INFINITY);
-    for _ in 0..MOST_TRIALS {
-        let change = (height(sign * step) - here).abs();
+/// The search along one coordinate.
+struct Along {
+    guess: f64,
+    step: f64,
+    sign: f64,
+    /// The longest step seen to be too short, and the shortest seen to be too long.
+    short: f64,
+    long: f64,
+    found: Option<f64>,
+}
+
+impl Along {
+    fn new(guess: f64) -> Self {
+        Self {
+            guess,
+            step: guess,
+            sign: 1.0,
+            short: 0.0,
+            long: f64::INFINITY,
+            found: None,
+        }
+    }
+
+    /// The next step to try.
+    fn next(&self) -> f64 {
+        self.sign * self.step
+    }
+
+    /// That step changed the height by so much.
+    fn note(&mut self, change: f64) {
+        let step = self.step;
         if !change.is_finite() {
             // No mass there: nearer, and to the other side, where there may be more room.
-            long = long.min(step);
-            sign = -sign;
+            self.long = self.long.min(step);
+            self.sign = -self.sign;
         } else if change < CHANGE / 5.0 {
-            short = short.max(step);
+            self.short = self.short.max(step);
         } else if change > CHANGE * 4.0 {
-            long = long.min(step);
+            self.long = self.long.min(step);
         } else {
-            return step;
+            self.found = Some(step);
+            return;
         }
         let leap = if !change.is_finite() {
             0.1
@@ -57,8 +93,8 @@ fn scale_along(height: &mut impl FnMut(f64) -> f64, here: f64, guess: f64) -> f6
             // Between the square root (near the top) and proportion (far down a slope).
             (CHANGE / change.max(1e-12)).powf(0.7).clamp(1e-4, 1e3)
         };
-        let next = step * leap;
-        step = if next > short && next < long {
+        let (short, long, next) = (self.short, self.long, step * leap);
+        self.step = if next > short && next < long {
             next
         } else if long.is_finite() && short > 0.0 {
             (short * long).sqrt()
@@ -67,21 +103,36 @@ fn scale_along(height: &mut impl FnMut(f64) -> f64, here: f64, guess: f64) -> f6
         } else {
             10.0 * short
         };
-        if step < FINEST * guess {
+        if self.step < FINEST * self.guess {
             // A wall so steep that steps sink into rounding: the climb will find its own.
-            return FINEST * guess;
-        }
-        if step > IGNORED * guess && long.is_infinite() {
+            self.found = Some(FINEST * self.guess);
+        } else if self.step > IGNORED * self.guess && long.is_infinite() {
             // Nothing depends on this coordinate: any scale will do.
-            return guess;
+            self.found = Some(self.guess);
         }
     }
-    if short > 0.0 { short } else { step }
+
+    /// What was found, or the best there is.
+    fn step(&self) -> f64 {
+        let best = if self.short > 0.0 {
+            self.short
+        } else {
+            self.step
+        };
+        self.found.unwrap_or(best)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    struct Heights<F>(F);
+    impl<F: FnMut(&[f64]) -> f64> Surface for Heights<F> {
+        fn height(&mut self, u: &[f64]) -> f64 {
+            (self.0)(u)
+        }
+    }
 
     #[test]
     fn widths_a_million_million_apart_are_found() {
@@ -97,7 +148,7 @@ mod tests {
         // Fifty widths from the centre the slope is 50: a step of a hundredth of a width changes it by 0.5.
         let at: Vec<f64> = (0..3).map(|k| centre[k] + 50.0 * width[k]).collect();
         let here = height(&at);
-        let steps = scales(&mut height, &at, here);
+        let steps = scales(&mut Heights(&mut height), &at, here);
         for k in 0..3 {
             let share = steps[k] / width[k];
             assert!((0.001..0.1).contains(&share), "{share} for {k}");
@@ -110,7 +161,7 @@ mod tests {
         let mut height = |u: &[f64]| {
             if u[0] < 0.0 { f64::NEG_INFINITY } else { -u[0] }
         };
-        let steps = scales(&mut height, &[0.001, 7.0], -0.001);
+        let steps = scales(&mut Heights(&mut height), &[0.001, 7.0], -0.001);
         assert!(steps[0] >= 0.1 && steps[0] < 3.0, "{steps:?}");
         assert!(steps[1] > 0.0 && steps[1].is_finite());
     }

@@ -8,7 +8,7 @@ use crate::error::ModelError;
 /// (fast ones of several levels: slower levels first).
 pub trait Likelihood {
     /// What the slow computation leaves behind.
-    type Cache: 'static;
+    type Cache: Send + 'static;
 
     /// The slow computation; `Ok(None)` where the data are impossible whatever the fast parameters are.
     ///
@@ -80,7 +80,7 @@ where
     }
 }
 
-impl<C: 'static, P, L> Likelihood for TwoStages<P, L>
+impl<C: Send + 'static, P, L> Likelihood for TwoStages<P, L>
 where
     P: Fn(&[f64]) -> Result<Option<C>, ModelError>,
     L: Fn(&C, &[f64]) -> f64,

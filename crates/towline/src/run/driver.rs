@@ -2,19 +2,21 @@
 
 use super::approach::approach;
 use super::control::{Control, Watch};
-use super::guard::{Guard, StopSignal, message};
+use super::crew::Crew;
+use super::guard::{Ahead, Guard, StopSignal, message};
 use super::progress::Phase;
 use super::settings::Settings;
 use super::{Ended, production};
 use crate::chain::Chain;
 use crate::chain::exchange::Exchange;
-use crate::erased::{AnyModel, Erased};
+use crate::erased::{AnyCache, AnyModel, Erased};
 use crate::error::Error;
 use crate::kernel::info::Info;
 use crate::model::Model;
 use crate::random::Rng;
 use crate::store::{
-    Batches, Checkpoint, Clock, Draws, Failure, Failures, Manifest, Moments, Seconds, Stage, Stages,
+    Batches, Checkpoint, Clock, Draws, Failure, Failures, Looked, Manifest, Moments, Seconds,
+    Stage, Stages,
 };
 use crate::warmup::tuning::Tuning;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -46,6 +48,8 @@ pub struct Job {
     pub weighs: bool,
     /// Whether they ended so.
     pub learned: AtomicBool,
+    /// Who makes the slow evaluations of warm-up; nothing where each chain makes its own.
+    pub crew: Option<Crew>,
 }
 
 /// Where a chain stands when its draws may begin.
@@ -259,7 +263,9 @@ fn first_checkpoint(
     exchange: &mut dyn Exchange,
 ) -> Result<Option<(Tuning, Checkpoint)>, Error> {
     let watch = &job.watches[k];
-    let guard = &Guard::<_, true>::of(model, k, job);
+    let desk = job.crew.as_ref().map(|crew| crew.of(k));
+    let mut guard = Guard::<_, true>::of(model, k, job);
+    guard.ahead = desk.as_ref().map(|desk| desk as &dyn Ahead<AnyCache>);
     let mut seconds = Seconds::NONE;
     let mut clock = Clock::new();
     let mut rng = Rng::stream(job.manifest.seed, k as u64);
@@ -279,6 +285,7 @@ fn first_checkpoint(
         (tuning.clone(), x, y, rng, Info::default())
     } else {
         watch.show(|progress| progress.phase = Phase::WarmingUp(0));
+        guard.looked = Some(Looked::open(&job.folder, k, job.manifest.fingerprint())?);
         let warmup = Settings::recorded(&job.manifest).warmup();
         let common = all.iter().map(|s| s.stage).min().flatten();
         let mut warming = if let Some(stage) = common {
@@ -288,7 +295,7 @@ fn first_checkpoint(
             stage.warming
         } else {
             let (x, y) = start(&mut rng)?;
-            warmup.begin_any(guard, &x, &y, rng, exchange)?
+            warmup.begin_any(&guard, &x, &y, rng, exchange)?
         };
         // The one place where stages of warm-up are saved.
         loop {
@@ -302,21 +309,25 @@ fn first_checkpoint(
             if watch.is_abandoned() {
                 return Err(Error::Stopped);
             }
+            for failure in watch.take_failures() {
+                job.failures.log(&failure)?;
+            }
             stages.save(&stage)?;
             warming = stage.warming;
             watch.show(|progress| progress.phase = Phase::WarmingUp(warming.stage()));
             if job.weighs && warming.has_learned() {
+                Looked::remove(&job.folder, k);
                 return Ok(None);
             }
             if warming.is_done() {
                 break;
             }
-            warming = warmup.advance_any(guard, warming, exchange)?;
+            warming = warmup.advance_any(&guard, warming, exchange)?;
         }
         let (warm, rng) = warming.finish();
         (warm.tuning, warm.x, warm.y, rng, warm.spent)
     };
-    let mut begin = Chain::new(guard, tuning.kernel()?, &x, &y, rng)?;
+    let mut begin = Chain::new(&guard, tuning.kernel()?, &x, &y, rng)?;
     let mut spent = spent;
     if job.tuning.is_some() {
         watch.show(|progress| progress.phase = Phase::WarmingUp(0));

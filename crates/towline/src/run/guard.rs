@@ -7,22 +7,48 @@ use super::control::{Control, Watch};
 use super::driver::Job;
 use super::settings::{OnFailure, Settings};
 use crate::error::ModelError;
-use crate::target::{OwnFrame, Scratch, Target};
+use crate::instant::Instant;
+use crate::store::Looked;
+use crate::target::{Helper, OwnFrame, Scratch, Target};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The model of one chain, guarded; evaluation by evaluation only where that is `CLOSE`.
-pub(super) struct Guard<'a, M: ?Sized, const CLOSE: bool> {
+pub(super) struct Guard<'a, M: Target + ?Sized, const CLOSE: bool> {
     model: &'a M,
     chain: usize,
     control: &'a Control,
     watch: &'a Watch,
     timed: bool,
     lenient: bool,
+    /// Who makes slow evaluations, where this thread does not: it watches over their time too.
+    pub ahead: Option<&'a dyn Ahead<M::Cache>>,
+    /// What warm-up has found so far.
+    pub looked: Option<Looked>,
+    /// Microseconds of the longest slow evaluation.
+    slowest: AtomicU64,
     /// Whether a slow evaluation may be refused because the run stops: in warm-up, whose stages are begun anew.
     pub interruptible: AtomicBool,
 }
+
+/// Somebody who makes slow evaluations for a chain, several at a time where they are known beforehand.
+pub(super) trait Ahead<C> {
+    /// As [`Helper::prefetch`].
+    fn prefetch(&self, xs: &[&[f64]]);
+
+    /// As [`Target::prepare`].
+    fn prepare(&self, x: &[f64]) -> Result<Option<C>, ModelError>;
+
+    /// Whether x is ready, or somebody is at it.
+    fn is_under_way(&self, x: &[f64]) -> bool;
+
+    /// Nothing more is to be begun of what was foreseen.
+    fn cancel(&self);
+}
+
+/// What takes less, in microseconds, is sooner made again than written and read.
+const WORTH_KEEPING: u64 = 5000;
 
 /// Why a slow evaluation was refused: the run stops.
 #[derive(Debug, thiserror::Error)]
@@ -41,8 +67,18 @@ impl<'a, M: Target + ?Sized, const CLOSE: bool> Guard<'a, M, CLOSE> {
             watch,
             timed: watch.is_timed(),
             lenient: on_failure == OnFailure::CountAsOutside,
+            ahead: None,
+            looked: None,
+            slowest: AtomicU64::new(0),
             interruptible: AtomicBool::new(false),
         }
+    }
+
+    /// Whether no further slow evaluation is to be made.
+    fn refuses(&self) -> bool {
+        let control = self.control;
+        let stopping = || control.should_stop() || control.is_halted() || control.is_late();
+        self.watch.is_abandoned() || (self.interruptible.load(Ordering::Relaxed) && stopping())
     }
 
     /// An evaluation begins or ends.
@@ -121,17 +157,26 @@ impl<M: Target + ?Sized, const CLOSE: bool> Target for Guard<'_, M, CLOSE> {
     type Cache = M::Cache;
 
     fn prepare(&self, x: &[f64]) -> Result<Option<Self::Cache>, ModelError> {
-        let stopping = || {
-            let control = self.control;
-            control.should_stop() || control.is_halted() || control.is_late()
-        };
-        if self.watch.is_abandoned() || (self.interruptible.load(Ordering::Relaxed) && stopping()) {
+        // What is paid for is taken, and noted by whoever asked.
+        if self.refuses() && !self.is_under_way(x) {
             return Err(Box::new(StopSignal));
         }
         self.watch.note_x(x);
         self.watch.slow_evaluations.fetch_add(1, Ordering::Relaxed);
-        let answer = self.watched(&[], || self.model.prepare(x));
+        let begun = Instant::now();
+        let answer = match self.ahead {
+            Some(ahead) if self.lenient => self.caught(&[], || ahead.prepare(x)),
+            Some(ahead) => Some(ahead.prepare(x)),
+            None => self.watched(&[], || self.model.prepare(x)),
+        };
+        // Of those that were ready nothing was left to wait for; their batch had one that was not.
+        self.slowest
+            .fetch_max(begun.elapsed().as_micros() as u64, Ordering::Relaxed);
         self.judged(&[], answer)
+    }
+
+    fn helper(&self) -> Option<&dyn Helper> {
+        Some(self)
     }
 
     #[inline(always)]
@@ -224,5 +269,37 @@ impl<M: Target + ?Sized, const CLOSE: bool> Target for Guard<'_, M, CLOSE> {
     fn refine(&self, cache: &Self::Cache, head: &[f64]) -> Result<Option<Self::Cache>, ModelError> {
         let answer = self.watched(head, || self.model.refine(cache, head));
         self.judged(head, answer)
+    }
+}
+
+impl<M: Target + ?Sized, const CLOSE: bool> Helper for Guard<'_, M, CLOSE> {
+    fn prefetch(&self, xs: &[&[f64]]) {
+        let Some(ahead) = self.ahead.filter(|_| !self.refuses()) else {
+            return;
+        };
+        ahead.prefetch(xs);
+    }
+
+    fn is_under_way(&self, x: &[f64]) -> bool {
+        let Some(ahead) = self.ahead else {
+            return false;
+        };
+        ahead.cancel();
+        ahead.is_under_way(x)
+    }
+
+    fn recall(&self, rule: u64, x: &[f64]) -> Option<Vec<u8>> {
+        self.looked.as_ref()?.get(rule, x)
+    }
+
+    fn remembers(&self) -> bool {
+        self.looked.is_some() && self.slowest.load(Ordering::Relaxed) > WORTH_KEEPING
+    }
+
+    fn note(&self, rule: u64, x: &[f64], found: Vec<u8>) {
+        if let Some(looked) = &self.looked {
+            // A disk that is full will say so where a stage is stored; here it costs only time if the run is killed.
+            let _ = looked.keep(rule, x, found);
+        }
     }
 }

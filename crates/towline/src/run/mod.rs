@@ -47,6 +47,7 @@
 mod approach;
 mod batch;
 mod control;
+mod crew;
 mod driver;
 mod guard;
 mod production;
@@ -59,6 +60,7 @@ mod together;
 mod weigh;
 
 pub use control::{Control, Watch};
+pub use crew::{Aside, Crew};
 pub use driver::{Job, chain, chain_forgetting};
 pub use progress::{ChainProgress, Phase, Progress, WeighingProgress};
 pub use ranks::{Post, Ranks};
@@ -106,6 +108,7 @@ pub struct Run<M> {
     settings: Settings,
     lock: Lock,
     strict: bool,
+    aside: Aside,
 }
 
 impl<M: Model + Send + Sync + 'static> Run<M> {
@@ -140,6 +143,7 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
             settings,
             lock,
             strict: false,
+            aside: |wait| wait(),
         })
     }
 
@@ -172,6 +176,7 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
             settings,
             lock,
             strict: false,
+            aside: |wait| wait(),
         })
     }
 
@@ -205,7 +210,8 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
         self
     }
 
-    /// With so many slow points weighed at a time; nothing for one for each core.
+    /// With so many slow evaluations at a time, of warm-up and of points that are weighed; nothing for one for each core, and in
+    /// warm-up for one of each chain.
     #[must_use]
     pub fn workers(mut self, workers: Option<usize>) -> Self {
         self.settings.workers = workers;
@@ -237,6 +243,13 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
         self.strict = strict;
+        self
+    }
+
+    /// With chains that wait for workers by calling this with the wait: for threads that hold what others need, as Python's do.
+    #[must_use]
+    pub fn aside(mut self, aside: Aside) -> Self {
+        self.aside = aside;
         self
     }
 
@@ -327,6 +340,7 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
             settings,
             lock,
             strict,
+            aside,
         } = self;
         let own = Arc::clone(&model);
         let rounds = Rounds {
@@ -334,6 +348,7 @@ impl<M: Model + Send + Sync + 'static> Run<M> {
             manifest,
             settings,
             strict,
+            aside,
             model,
             work: Arc::new(move |k, job, exchange| work(&own, k, job, exchange)),
         };

@@ -1,6 +1,7 @@
 //! A run on its way, whatever its model: rounds of chains, and slow points weighed between them.
 
 use super::control::{Control, Watch};
+use super::crew::{Aside, Crew};
 use super::driver::Job;
 use super::progress::Progress;
 use super::relay::Relay;
@@ -23,6 +24,7 @@ pub(super) struct Rounds {
     pub manifest: Manifest,
     pub settings: Settings,
     pub strict: bool,
+    pub aside: Aside,
     pub model: Arc<dyn Shared>,
     pub work: Arc<Work>,
 }
@@ -42,7 +44,7 @@ impl Rounds {
         let decided = Weighing::read(&self.folder, self.manifest.fingerprint())?;
         let mut weighs = asked.is_some() && !decided.is_some_and(|d| d.chains_instead);
         loop {
-            let job = self.job(stop, begun.elapsed(), weighs);
+            let job = self.job(stop, begun.elapsed(), weighs)?;
             let ended = self.round(ranks, &job, see)?;
             let (Some(error), true) = (asked, job.learned.load(Ordering::Relaxed)) else {
                 return Ok(ended);
@@ -61,10 +63,22 @@ impl Rounds {
     }
 
     /// What chains are told, in a run that has lasted so long already.
-    fn job(&self, stop: &Arc<AtomicBool>, lasted: Duration, weighs: bool) -> Arc<Job> {
+    fn job(
+        &self,
+        stop: &Arc<AtomicBool>,
+        lasted: Duration,
+        weighs: bool,
+    ) -> Result<Arc<Job>, Error> {
         let left = |limit: Duration| limit.saturating_sub(lasted).max(Duration::from_millis(1));
         let limit = self.settings.evaluation_limit;
-        Arc::new(Job {
+        let crew = match self.settings.workers {
+            Some(workers) if workers > 1 => {
+                let model = Arc::clone(&self.model);
+                Some(Crew::new(model, workers, limit, self.aside)?)
+            }
+            _ => None,
+        };
+        Ok(Arc::new(Job {
             folder: self.folder.clone(),
             manifest: self.manifest.clone(),
             tuning: self.settings.tuning.clone(),
@@ -77,7 +91,8 @@ impl Rounds {
             strict: self.strict,
             weighs,
             learned: AtomicBool::new(false),
-        })
+            crew,
+        }))
     }
 
     /// All chains, until they end.

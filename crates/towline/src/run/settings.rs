@@ -33,7 +33,8 @@ pub struct Settings {
     /// Stop once the standard error of every slow parameter is so many of its standard deviations, by weights of slow points or by
     /// chains, whichever is predicted to be cheaper.
     pub error: Option<f64>,
-    /// Slow points that are weighed at a time; nothing for one for each core. Estimates do not depend on it.
+    /// Slow evaluations that are made at a time, in warm-up and where points are weighed; nothing for one for each core, and in warm-up
+    /// for one of each chain that has a thread. Nothing that is found depends on it.
     pub workers: Option<usize>,
     /// Latents are stored once in so many draws.
     pub latent_every: u64,
@@ -258,6 +259,8 @@ impl Settings {
     /// Threads that are of use.
     pub(crate) fn threads_for(&self, chains: usize) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.threads.unwrap_or_else(cores).clamp(1, chains.max(1))
+        // A chain that waits for workers takes nobody's core.
+        let waiting = || cores().max(self.workers.unwrap_or(1));
+        self.threads.unwrap_or_else(waiting).clamp(1, chains.max(1))
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn weigh(
         }
     };
     let begun = Instant::now();
-    let (log, stored) = Points::open(folder, run)?;
+    let (log, stored) = Points::of(folder, run)?;
     let mut points: BTreeMap<usize, Weighted> = stored
         .into_iter()
         .map(|point| (point.index, point))

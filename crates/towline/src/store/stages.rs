@@ -1,6 +1,7 @@
 //! What a chain leaves behind in warm-up: `warmup-K-S.bin` for each stage, `tuning-K.bin` when it is done.
 
 use super::clock::Seconds;
+use super::looked::Looked;
 use super::{file, framed};
 use crate::error::Error;
 use crate::warmup::Warming;
@@ -69,6 +70,7 @@ impl Stages {
             // What cannot be removed does no harm: it is never read once production has begun.
             file::remove(&self.path(stage));
         }
+        Looked::remove(&self.folder, self.chain);
     }
 
     pub fn save_tuning(&self, tuning: &Tuning) -> Result<(), Error> {

@@ -1,5 +1,6 @@
 //! What all chains of a run do alike in warm-up: share the points of a batch, and draw the same random numbers.
 
+use super::looks;
 use super::walker::Walker;
 use crate::chain::exchange::Exchange;
 use crate::error::Error;
@@ -37,8 +38,22 @@ impl Common {
         exchange: &mut impl Exchange,
     ) -> Result<Vec<Option<f64>>, Error> {
         let mut mine = Vec::new();
-        for x in points.iter().skip(self.index).step_by(self.chains) {
-            mine.push(walker.visit(rule, x)?.unwrap_or(f64::NAN));
+        let own = || points.iter().skip(self.index).step_by(self.chains);
+        let ahead: Vec<&[f64]> = own().map(|x| &x[..]).collect();
+        looks::prefetch(walker.target, rule.key(), &ahead);
+        let mut failure = None;
+        for x in own() {
+            // Where one has failed, those that were made beside it are not lost: a run that is resumed finds them noted.
+            if failure.is_some() && !looks::is_under_way(walker.target, x) {
+                break;
+            }
+            match walker.visit(rule, x) {
+                Ok(value) => mine.push(value.unwrap_or(f64::NAN)),
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        if let Some(failure) = failure {
+            return Err(failure);
         }
         let all = exchange.gather(&mine)?;
         Ok((0..points.len())

@@ -3,6 +3,7 @@
 use super::limits::known::{CLOSE, CURVATURES, GAIN, ROUNDS, SHORTENED, STEP};
 use super::start::Marginal;
 use crate::linalg::Factor;
+use crate::optimise::surface::Surface;
 use crate::target::Target;
 
 /// Climbs from x in units of `factor`; false where that leads nowhere, since the covariance is not the one of this target.
@@ -12,12 +13,19 @@ pub(super) fn climb<T: Target>(marginal: &mut Marginal<'_, T>, x: &[f64], factor
     let mut here = marginal.height(&at);
     for _ in 0..ROUNDS {
         let (mut slope, mut curvature) = (vec![0.0; p], 0.0);
+        let mut beside = Vec::with_capacity(2 * p);
         for k in 0..p {
             let mut unit = vec![0.0; p];
             unit[k] = STEP;
             factor.apply(&unit, &mut way);
-            let mut look = |sign: f64| marginal.height(&moved(&at, sign, &way));
-            let (up, down) = (look(1.0), look(-1.0));
+            beside.extend([1.0, -1.0].map(|sign| moved(&at, sign, &way)));
+        }
+        marginal.expect(&beside.concat());
+        for k in 0..p {
+            let (up, down) = (
+                marginal.height(&beside[2 * k]),
+                marginal.height(&beside[2 * k + 1]),
+            );
             slope[k] = (up - down) / (2.0 * STEP);
             curvature += (2.0 * here - up - down) / (STEP * STEP * p as f64);
         }

@@ -13,6 +13,7 @@ mod extra;
 mod inner;
 mod known;
 mod limits;
+mod looks;
 mod modes;
 mod moments;
 mod persistence;

@@ -7,6 +7,7 @@ mod walls;
 use super::known;
 use super::limits::start::{FROM_AFAR, MOST_CLIMBS, STILL_GAINS, WALLED};
 pub(super) use super::limits::start::{MOST_FAST, MOST_SLOW};
+use super::looks;
 use super::prices::Clock;
 use crate::error::Error;
 use crate::frame::anchors::Mode;
@@ -23,6 +24,7 @@ use crate::optimise::surface::{Surface, clean};
 use crate::optimise::widths::{MOST_TRIALS, scales};
 use crate::target::{Scratch, Target};
 pub(super) use line::line_through;
+use serde::{Deserialize, Serialize};
 
 /// Where a chain may begin, and how wide the target is there.
 pub(super) struct Found {
@@ -83,7 +85,7 @@ fn climb_from<T: Target>(
     from: &[f64],
     height: f64,
 ) -> (bool, Option<Factor>) {
-    let steps = scales(&mut |at| marginal.height(at), from, height);
+    let steps = scales(marginal, from, height);
     let mut scaled = Scaled {
         marginal,
         origin: from.to_vec(),
@@ -118,7 +120,7 @@ fn found<T: Target>(
         None => {
             // What the climb has left of the budget may be nothing, and without widths nothing moves.
             marginal.budget += MOST_TRIALS * p;
-            let widths = scales(&mut |at| marginal.height(at), &best.x, best.height);
+            let widths = scales(&mut marginal, &best.x, best.height);
             Factor::diagonal(&widths, "the slow covariance")?
         }
     };
@@ -166,6 +168,21 @@ struct Best {
     x: Vec<f64>,
     y: Vec<f64>,
     height: f64,
+}
+
+/// What a slow evaluation tells of the marginal at its x.
+#[derive(Serialize, Deserialize)]
+struct Seen {
+    height: f64,
+    /// The middle of the frame.
+    y: Vec<f64>,
+    sighting: Sighting,
+    /// Where a search near here begins.
+    begin: Option<Vec<f64>>,
+    /// The frame from which later searches begin, where this is the best place so far.
+    frame: Option<(Vec<f64>, Factor)>,
+    /// Fast evaluations.
+    evaluations: u64,
 }
 
 /// Laplace's estimate of the log marginal of x, with what was met on the way.
@@ -225,7 +242,7 @@ impl<'a, T: Target> Marginal<'a, T> {
             let reach: Vec<f64> = y.iter().map(|v| 0.1 * v.abs().max(1.0)).collect();
             let y = feel(&mut height, y, &reach).unwrap_or_else(|| y.to_vec());
             let start = height.height(&y);
-            let widths = scales(&mut height.0, &y, start);
+            let widths = scales(&mut height, &y, start);
             let mut curvature = vec![0.0; y.len() * y.len()];
             let known = target.curvature(&slow.cache, &y, &mut curvature, &mut scratch);
             let local = known || y.len() <= MOST_FAST;
@@ -277,12 +294,10 @@ impl<'a, T: Target> Marginal<'a, T> {
             return f64::NEG_INFINITY;
         }
         self.spent.slow_evaluations += 1;
-        let begun = Instant::now();
-        match prepare(self.target, x) {
-            Ok(Some(slow)) => {
-                self.clock.slow(begun);
-                self.look(x, &slow.cache)
-            }
+        let (target, rule) = (self.target, self.rule.key());
+        let seen = looks::look(target, rule, x, || self.prepare_and_see(x));
+        match seen {
+            Ok(Some(seen)) => self.take(x, seen),
             Ok(None) => f64::NEG_INFINITY,
             Err(failure) => {
                 self.failure = Some(failure);
@@ -291,20 +306,34 @@ impl<'a, T: Target> Marginal<'a, T> {
         }
     }
 
-    /// Finds the conditional's mode at x, starting from the last one.
+    /// The slow evaluation at x, and what is seen there; nothing where there is no mass.
+    fn prepare_and_see(&mut self, x: &[f64]) -> Result<Option<Seen>, Error> {
+        let begun = Instant::now();
+        let Some(slow) = prepare(self.target, x)? else {
+            return Ok(None);
+        };
+        self.clock.slow(begun);
+        Ok(Some(self.see(x, &slow.cache)))
+    }
+
+    /// Looks at a place whose slow evaluation is made.
     fn look(&mut self, x: &[f64], cache: &T::Cache) -> f64 {
+        let seen = self.see(x, cache);
+        self.take(x, seen)
+    }
+
+    /// Finds the conditional's mode at x, starting from the last one.
+    fn see(&mut self, x: &[f64], cache: &T::Cache) -> Seen {
         let begun = Instant::now();
         let found = self.rule.find(self.target, x, cache, &mut self.scratch);
         match self.curvature {
             Curvature::Own => self.clock.search(begun),
             _ => self.clock.fast(begun, found.evaluations),
         }
-        self.spent.fast_evaluations += found.evaluations;
         let mut y = vec![0.0; self.centre.len()];
         found.frame.to_y(&vec![0.0; y.len()], &mut y);
         // Without a mode, the density at the last known one is a height to climb by; and a mode beyond a wall
         // (the search takes its last step on trust) is none to begin at.
-        self.spent.fast_evaluations += 1;
         let begun = Instant::now();
         let density = self.target.log_density_in(cache, &y, &mut self.scratch);
         if self.curvature == Curvature::Own {
@@ -320,37 +349,62 @@ impl<'a, T: Target> Marginal<'a, T> {
                     .unwrap_or(density + found.frame.log_det()),
             )
         };
-        self.visits.push(Sighting::new(x, &found));
-        if found.log_marginal.is_some() {
-            let begin = found.begin().map_or_else(|| y.clone(), <[f64]>::to_vec);
+        let frame = (height > self.best.height)
+            .then(|| self.frame_of(&found))
+            .flatten();
+        Seen {
+            height,
+            begin: found.begin().map(<[f64]>::to_vec),
+            sighting: Sighting::new(x, &found),
+            frame,
+            y,
+            evaluations: found.evaluations + 1,
+        }
+    }
+
+    /// Notes what was seen at x.
+    fn take(&mut self, x: &[f64], seen: Seen) -> f64 {
+        let Seen {
+            height,
+            y,
+            sighting,
+            begin,
+            frame,
+            evaluations,
+        } = seen;
+        self.spent.fast_evaluations += evaluations;
+        if sighting.log_marginal.is_some() {
+            let begin = begin.unwrap_or_else(|| y.clone());
             self.modes.push((x.to_vec(), begin, height));
         } else if height > f64::NEG_INFINITY {
             self.failed += 1;
         }
+        self.visits.push(sighting);
         if height > self.best.height {
             self.best = Best {
                 x: x.to_vec(),
                 y,
                 height,
             };
-            self.move_to(&found);
+            // Searches from here on begin at this frame: near the best point, they are short.
+            if let Some((centre, root)) = frame {
+                self.set_frame(centre, root);
+            }
         }
         height
     }
 
-    /// Searches from here on begin at this frame: near the best point, they are short.
-    fn move_to(&mut self, found: &Searched) {
+    /// The centre and root from which later searches may begin.
+    fn frame_of(&self, found: &Searched) -> Option<(Vec<f64>, Factor)> {
         let (Frame::Affine { root, .. }, Some(centre)) = (&found.frame, found.begin()) else {
-            return;
+            return None;
         };
         // A target's own root is no matrix; searches there need the centre alone.
         let root = match root {
             Root::Own(_) => Some((**self.rule.linear().root()).clone()),
             _ => root.factor(),
         };
-        if let Some(root) = root {
-            self.set_frame(centre.to_vec(), root);
-        }
+        Some((centre.to_vec(), root?))
     }
 
     /// Searches from here on begin at this centre, in units of this root.
@@ -388,6 +442,27 @@ impl<'a, T: Target> Marginal<'a, T> {
     }
 }
 
+impl<T: Target> Surface for Marginal<'_, T> {
+    fn height(&mut self, x: &[f64]) -> f64 {
+        Marginal::height(self, x)
+    }
+
+    fn looks_ahead(&self) -> bool {
+        true
+    }
+
+    /// As many of them as may still be looked at.
+    fn expect(&mut self, xs: &[f64]) {
+        let spent = self.spent.slow_evaluations as usize;
+        let left = match self.failure {
+            None => self.budget.saturating_sub(spent),
+            Some(_) => 0,
+        };
+        let xs: Vec<&[f64]> = xs.chunks_exact(self.best.x.len()).take(left).collect();
+        looks::prefetch(self.target, self.rule.key(), &xs);
+    }
+}
+
 /// The marginal in units of the widths found at the start.
 struct Scaled<'m, 'a, T: Target> {
     marginal: &'m mut Marginal<'a, T>,
@@ -396,6 +471,13 @@ struct Scaled<'m, 'a, T: Target> {
 }
 
 impl<T: Target> Scaled<'_, '_, T> {
+    /// The x of scaled units.
+    fn place(&self, u: &[f64]) -> Vec<f64> {
+        (0..u.len())
+            .map(|k| self.origin[k] + self.steps[k] * u[k])
+            .collect()
+    }
+
     /// The covariance that a curvature in scaled units stands for.
     fn covariance(&self, curvature: &[f64]) -> Option<Factor> {
         let p = self.steps.len();
@@ -418,9 +500,17 @@ impl<T: Target> Scaled<'_, '_, T> {
 
 impl<T: Target> Surface for Scaled<'_, '_, T> {
     fn height(&mut self, u: &[f64]) -> f64 {
-        let x: Vec<f64> = (0..u.len())
-            .map(|k| self.origin[k] + self.steps[k] * u[k])
-            .collect();
+        let x = self.place(u);
         self.marginal.height(&x)
+    }
+
+    fn looks_ahead(&self) -> bool {
+        true
+    }
+
+    fn expect(&mut self, us: &[f64]) {
+        let places = us.chunks_exact(self.steps.len()).map(|u| self.place(u));
+        let places: Vec<f64> = places.flatten().collect();
+        self.marginal.expect(&places);
     }
 }

@@ -1,6 +1,7 @@
 //! A chain in warm-up: it may change its kernel at every step, and notes where it has been.
 
 use super::limits::walker::SEARCH_BUDGET;
+use super::looks;
 use super::tilt::Crossing;
 use super::{Warming, learned, modes_of, start, tilt};
 use crate::chain::exchange::{Exchange, first_decides};
@@ -9,7 +10,7 @@ use crate::error::Error;
 use crate::frame::FrameRule;
 use crate::frame::anchors::Mode;
 use crate::kernel::info::Info;
-use crate::kernel::state::{Slow, State, Workspace, evaluate, prepare};
+use crate::kernel::state::{Sighting, Slow, State, Workspace, evaluate, prepare};
 use crate::kernel::{Drag, Kernel, Proposed};
 use crate::linalg::farthest;
 use crate::random::Rng;
@@ -17,6 +18,7 @@ use crate::slow::proposal::SlowProposal;
 use crate::slow::surrogate::{Surrogate, Visit};
 use crate::target::Target;
 use crate::warmup::tuning::Tuning;
+use serde::{Deserialize, Serialize};
 
 pub(super) struct Walker<'a, T: Target> {
     pub(super) target: &'a T,
@@ -27,6 +29,14 @@ pub(super) struct Walker<'a, T: Target> {
     modes: Vec<Mode>,
     pub crossings: Vec<Crossing>,
     pub health: FrameHealth,
+}
+
+/// What a visit told.
+#[derive(Serialize, Deserialize)]
+struct Visited {
+    massless: bool,
+    sighting: Option<Sighting>,
+    spent: Info,
 }
 
 /// What a step tells the one who tunes.
@@ -162,23 +172,37 @@ impl<'a, T: Target> Walker<'a, T> {
         rule: &crate::frame::FrameRule,
         x: &[f64],
     ) -> Result<Option<f64>, Error> {
-        self.spent.slow_evaluations += 1;
-        let before = self.visits.len();
-        let massless = match prepare(self.target, x)? {
-            None => true,
-            Some(mut slow) => {
-                self.place(rule, &mut slow);
-                self.note_visits();
-                self.visits.len() == before && self.is_massless(rule, &slow)
-            }
-        };
-        if massless {
-            self.visits.push(Visit {
+        let found = looks::look(self.target, rule.key(), x, || self.visit_now(rule, x))?;
+        self.spent += found.spent;
+        self.modes.extend(modes_of(found.sighting.as_slice()));
+        let visit = match found.massless {
+            true => Some(Visit {
                 x: x.to_vec(),
                 log_marginal: f64::NEG_INFINITY,
-            });
+            }),
+            false => found.sighting.and_then(learned),
+        };
+        let log_marginal = visit.as_ref().map(|visit| visit.log_marginal);
+        self.visits.extend(visit);
+        Ok(log_marginal)
+    }
+
+    /// The slow evaluation, and what it tells.
+    fn visit_now(&mut self, rule: &crate::frame::FrameRule, x: &[f64]) -> Result<Visited, Error> {
+        let before = std::mem::take(&mut self.spent);
+        self.spent.slow_evaluations += 1;
+        let (mut massless, mut sighting) = (true, None);
+        if let Some(mut slow) = prepare(self.target, x)? {
+            self.place(rule, &mut slow);
+            sighting = self.work.sightings.as_mut().and_then(Vec::pop);
+            let told = sighting.as_ref().is_some_and(|s| s.log_marginal.is_some());
+            massless = !told && self.is_massless(rule, &slow);
         }
-        Ok(self.visits.get(before).map(|visit| visit.log_marginal))
+        Ok(Visited {
+            massless,
+            sighting,
+            spent: std::mem::replace(&mut self.spent, before),
+        })
     }
 
     /// Whether there is no mass at the middle of the frame: where no mode was found, the best guess of where it would be.

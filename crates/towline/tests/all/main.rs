@@ -13,5 +13,6 @@ mod ranks;
 mod readme;
 mod resume;
 mod run;
+mod side_by_side;
 mod warmup;
 mod weigh;

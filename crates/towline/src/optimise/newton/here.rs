@@ -40,6 +40,8 @@ pub(super) struct Here<V, M> {
     pub flat: Vec<bool>,
     /// Axes along which nothing could be seen beside a height too large.
     pub unseen: Vec<usize>,
+    /// Whether the last steps were fitting, so that the next will hardly have to be changed.
+    steady: bool,
     /// A point to be tried, and the best of those tried.
     trial: V,
     best: V,
@@ -68,6 +70,7 @@ impl<V: Storage, M: Storage> Here<V, M> {
         self.curvature.fit(dim * dim);
         self.flat.resize(dim, false);
         self.unseen.clear();
+        self.steady = false;
     }
 
     /// Central differences along the axes; one-sided mixed ones, and where those make no peak, two-sided ones, which a
@@ -84,7 +87,15 @@ impl<V: Storage, M: Storage> Here<V, M> {
         probe.copy(self.at.as_ref());
         beside.iter_mut().for_each(|list| list.fit(dim));
         let axes = (0..2 * dim).map(|i| (i / 2, i / 2, if i % 2 == 0 { 1.0 } else { -1.0 }));
-        let ahead = self.all_at_once(surface, axes);
+        let ahead = if surface.looks_ahead() {
+            // Steps that fit stay as they are, and with them the corners.
+            let corners = pairs(dim).map(|(j, k)| (j, k, 1.0));
+            let corners = corners.filter(|_| mixed && self.steady);
+            surface.expect(&self.places(axes.chain(corners)));
+            None
+        } else {
+            self.all_at_once(surface, axes)
+        };
         for k in 0..dim {
             let known = ahead.as_ref().map(|all| (all[2 * k], all[2 * k + 1]));
             let (up, down) = self.look_along(surface, probe, k, known)?;
@@ -114,13 +125,14 @@ impl<V: Storage, M: Storage> Here<V, M> {
         mixed: bool,
     ) {
         let dim = self.dim();
-        let pairs = (0..dim).flat_map(|j| (0..j).map(move |k| (j, k)));
-        let ahead = if mixed {
-            self.all_at_once(surface, pairs.clone().map(|(j, k)| (j, k, side)))
-        } else {
-            None
-        };
-        for (i, (j, k)) in pairs.enumerate() {
+        let corners = pairs(dim).map(|(j, k)| (j, k, side));
+        let mut ahead = None;
+        if mixed && !surface.looks_ahead() {
+            ahead = self.all_at_once(surface, corners);
+        } else if mixed && !(self.steady && side > 0.0) {
+            surface.expect(&self.places(corners));
+        }
+        for (i, (j, k)) in pairs(dim).enumerate() {
             let known = ahead.as_ref().map(|all| all[i]);
             let mut bend = if mixed {
                 self.bend(surface, probe, beside, (j, k), side, known)
@@ -144,6 +156,17 @@ impl<V: Storage, M: Storage> Here<V, M> {
         if !surface.is_vectorised() {
             return None;
         }
+        let us = self.places(corners);
+        let mut heights = vec![0.0; us.len() / self.dim()];
+        surface.heights(&us, &mut heights);
+        heights
+            .iter_mut()
+            .for_each(|height| *height = clean(*height));
+        Some(heights)
+    }
+
+    /// The places a step along axes j and k (which may be the same), one after another.
+    fn places(&self, corners: impl Iterator<Item = (usize, usize, f64)>) -> Vec<f64> {
         let mut us = Vec::new();
         for (j, k, side) in corners {
             let begin = us.len();
@@ -151,12 +174,7 @@ impl<V: Storage, M: Storage> Here<V, M> {
             us[begin + j] = self.at[j] + side * self.steps[j];
             us[begin + k] = self.at[k] + side * self.steps[k];
         }
-        let mut heights = vec![0.0; us.len() / self.dim()];
-        surface.heights(&us, &mut heights);
-        heights
-            .iter_mut()
-            .for_each(|height| *height = clean(*height));
-        Some(heights)
+        us
     }
 
     /// Minus the mixed second derivative by the corner on one side, given the heights beside it.
@@ -255,6 +273,7 @@ impl<V: Storage, M: Storage> Here<V, M> {
                 self.steps[k] = (share * width).clamp(1e-3 * self.steps[k], 8.0 * self.steps[k]);
             }
         }
+        self.steady = fitting;
         fitting
     }
 
@@ -398,4 +417,9 @@ impl<V: Storage, M: Storage> Here<V, M> {
         }
         self.height + 0.5 * ascent.decrement
     }
+}
+
+/// Pairs of axes, in the order in which their corners are looked at.
+fn pairs(dim: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..dim).flat_map(|j| (0..j).map(move |k| (j, k)))
 }

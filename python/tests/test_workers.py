@@ -1,0 +1,127 @@
+"""`workers=`: slow evaluations in several processes or threads: the same bits, sooner; and a process that is killed costs one evaluation."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+import towline
+
+# Fixed, since a measured one may differ from run to run.
+OPTIONS = {"cost_ratio": 1e5, "chains": 2, "progress": False}
+
+
+class Bent:
+    """Two slow parameters on a bent ridge and a fast one; each slow evaluation sleeps, and notes who made it, when, and for how long."""
+
+    def __init__(self, folder, seconds=0.01):
+        self.folder, self.seconds = str(folder), seconds
+
+    def __call__(self, x):
+        began = time.monotonic()
+        time.sleep(self.seconds)
+        deadly = os.path.join(self.folder, "deadly")
+        if os.path.exists(deadly) and len(read(self.folder)) > 60:
+            os.remove(deadly)
+            os.kill(os.getpid(), signal.SIGKILL)
+        with open(os.path.join(self.folder, f"{os.getpid()}-{threading.get_ident()}.log"), "a") as log:
+            log.write(f"{float(x[0])!r} {float(x[1])!r} {began} {time.monotonic()}\n")
+        return np.array([-0.5 * x[0] ** 2 - 2.0 * (x[1] - 0.3 * x[0] ** 2) ** 2, np.sin(x[0])])
+
+
+def fast(cache, y):
+    return float(cache[0] - 8.0 * (y[0] - cache[1]) ** 2)
+
+
+def read(folder):
+    """x, beginning and end of every evaluation, and the processes that made them."""
+    lines = []
+    for name in os.listdir(folder):
+        if name.endswith(".log"):
+            with open(os.path.join(folder, name)) as log:
+                lines += [(*map(float, line.split()), name.split("-")[0]) for line in log]
+    return sorted(lines, key=lambda line: line[2])
+
+
+def at_a_time(lines):
+    """Evaluations under way, on average while any is."""
+    ends = sorted([(line[2], 1) for line in lines] + [(line[3], -1) for line in lines])
+    some, all_, now, last = 0.0, 0.0, 0, ends[0][0]
+    for when, change in ends:
+        some += (when - last) * (now > 0)
+        all_ += (when - last) * now
+        now, last = now + change, when
+    return all_ / some
+
+
+def density(folder, **options):
+    folder.mkdir(exist_ok=True)
+    return towline.Density(Bent(folder, **options), fast, [0.5, 0.5], [0.0], slow_names=["a", "b"], fast_names=["y"])
+
+
+def test_processes_and_threads_give_the_same_estimates_as_one_at_a_time(tmp_path):
+    found, lines = {}, {}
+    for name, how in {"one": {}, "four": {"workers": 4}, "threads": {"workers": 4, "parallel": "threads"}}.items():
+        run = towline.sample(density(tmp_path / name), error=0.05, **OPTIONS, **{"workers": 1, **how})
+        found[name], lines[name] = (run.estimates(), run.evidence()), read(tmp_path / name)
+    assert found["four"] == found["one"] and found["threads"] == found["one"]
+    here = str(os.getpid())
+    assert {line[4] for line in lines["four"]}.isdisjoint({here}) and len({line[4] for line in lines["four"]}) == 4
+    assert {line[4] for line in lines["threads"]} == {here}
+    for name in ("four", "threads"):
+        # Nothing is evaluated that one at a time would not have needed.
+        assert sorted(line[:2] for line in lines[name]) == sorted(line[:2] for line in lines["one"])
+        # Some three on an idle machine; tests run side by side.
+        assert at_a_time(lines[name]) > 1.5, at_a_time(lines[name])
+
+
+def test_chains_draw_the_same_with_workers(tmp_path):
+    options = {**OPTIONS, "draws": 60, "warmup": 100}
+    alone = towline.sample(density(tmp_path / "alone", seconds=0.001), parallel="serial", **options)
+    helped = towline.sample(density(tmp_path / "helped", seconds=0.001), workers=3, **options)
+    for name in ("a", "b", "y"):
+        assert np.array_equal(helped[name], alone[name])
+
+
+def test_a_worker_that_is_killed_is_told_and_a_resumed_run_repeats_little(tmp_path):
+    whole = towline.sample(density(tmp_path / "whole"), error=0.05, workers=3, **OPTIONS)
+    broken = density(tmp_path / "broken")
+    (tmp_path / "broken" / "deadly").touch()
+    with pytest.raises(RuntimeError, match="ended by signal 9"):
+        towline.sample(broken, error=0.05, workers=3, out=tmp_path / "run", **OPTIONS)
+    before = {line[:2] for line in read(tmp_path / "broken")}
+    began = time.monotonic()
+    resumed = towline.resume(tmp_path / "run", broken, workers=3, progress=False)
+    assert resumed.estimates() == whole.estimates()
+    again = [line for line in read(tmp_path / "broken") if line[2] > began and line[:2] in before]
+    # What was under way beside it, and where two chains stand.
+    assert len(again) <= 8, len(again)
+
+
+def test_a_model_that_cannot_be_sent_is_evaluated_in_threads(tmp_path):
+    lock = threading.Lock()
+
+    def prepare(x):
+        with lock:
+            return x[0]
+
+    def run(**how):
+        return towline.sample_density(prepare, lambda c, y: -c * c - (y[0] - c) ** 2, [0.1], [0.0], error=0.1, **OPTIONS, **how)
+
+    with pytest.warns(UserWarning, match="workers are threads"):
+        helped = run(workers=2)
+    assert helped.estimates() == run(workers=2, parallel="threads").estimates()
+    with pytest.raises(towline.Error, match="cannot be sent"):
+        run(workers=2, parallel="processes")
+
+
+def test_what_cannot_come_back_says_what_to_do(tmp_path):
+    model = towline.Density(_unsendable, lambda c, y: -(y[0] ** 2), [0.1], [0.0])
+    with pytest.raises(TypeError, match="parallel='threads'"):
+        towline.sample(model, error=0.1, workers=2, **OPTIONS)
+
+
+def _unsendable(x):
+    return lambda: x

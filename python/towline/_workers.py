@@ -1,0 +1,179 @@
+"""Slow evaluations in several processes: what `workers=` is for a model whose functions hold the interpreter.
+
+Each worker is a fresh interpreter with the model, sent once. The engine's threads ask from wherever they are: each waits for a worker that
+is free, and lets go of the interpreter meanwhile. What a slow computation leaves behind comes back pickled, so that fast evaluations
+are made here, as without workers. A worker that dies takes its evaluation with it, and the next one that is asked begins anew.
+"""
+
+from __future__ import annotations
+
+import atexit
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+#: Seconds that a worker may take to end by itself.
+PATIENCE = 5.0
+_HERE = str(Path(__file__).parent.parent)
+
+
+class WorkerLost(RuntimeError):
+    """A worker's process has ended: it was killed, or its code ended it."""
+
+
+class Worker:
+    """One process, and what goes to and from it."""
+
+    def __init__(self, payload: bytes, serving: str) -> None:
+        self.payload, self.serving = payload, serving
+        self.forgotten: list[int] = []
+        self.busy = False
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Begins the process, or begins it anew: a theory code may have taken its process with it."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            # What was imported from here, functions of a model among it, is imported from the same places there.
+            places = [_HERE, *sys.path]
+            code = f"import sys; sys.path[:] = {places!r}; from {self.serving} import serve; serve({theirs.fileno()})"
+            command = [sys.executable, "-P", "-c", code]
+            self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+        self.connection = Connection(ours.detach())
+        self.connection.send_bytes(self.payload)
+
+    def ask(self, what: str, *arguments: Any) -> Any:
+        """Asks, and waits for the answer; the caller has the worker for itself."""
+        try:
+            if self.process is None:
+                self.start()
+            forgotten, self.forgotten = self.forgotten, []
+            self.connection.send((what, arguments, forgotten))
+            kind, answer = self.connection.recv()
+        except (EOFError, OSError) as gone:
+            raise WorkerLost(f"a worker's process ended {self._ended()} in the middle of an evaluation") from gone
+        if kind == "failed":
+            raise answer
+        return answer
+
+    def _ended(self) -> str:
+        process, self.process = self.process, None
+        code = process.wait() if process is not None else 0
+        return f"by signal {-code}" if code < 0 else f"with exit code {code}"
+
+    def end(self) -> None:
+        """Ends the process."""
+        process, self.process = self.process, None
+        if process is None:
+            return
+        if self.busy:
+            # Somebody still waits for an evaluation that hangs, or that nobody needs any more.
+            process.kill()
+        self.connection.close()
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+class Team:
+    """Workers, of whom each serves one caller at a time."""
+
+    serving = "towline._workers"
+
+    def __init__(self, payload: bytes, count: int) -> None:
+        self.workers = [Worker(payload, self.serving) for _ in range(count)]
+        self._free = threading.Condition()
+        atexit.register(self.end)
+
+    def _take(self, worker: Worker | None) -> Worker:
+        """This worker, or any, for the caller alone."""
+        with self._free:
+            while True:
+                candidates = self.workers if worker is None else [worker]
+                found = next((one for one in candidates if not one.busy), None)
+                if found is not None:
+                    found.busy = True
+                    return found
+                self._free.wait()
+
+    def ask(self, worker: Worker | None, what: str, *arguments: Any) -> tuple[Worker, Any]:
+        """What this worker answers, or whoever is free."""
+        worker = self._take(worker)
+        try:
+            return worker, worker.ask(what, *arguments)
+        finally:
+            with self._free:
+                worker.busy = False
+                self._free.notify_all()
+
+    def prepare(self, x: np.ndarray) -> Any:
+        """A slow evaluation by whoever is free."""
+        return self.ask(None, "prepare", np.array(x))[1]
+
+    def end(self) -> None:
+        """Ends all processes."""
+        atexit.unregister(self.end)
+        for worker in self.workers:
+            worker.end()
+
+
+def serve(descriptor: int) -> None:
+    """What a worker's process does, until nobody asks any more."""
+    answer_with(descriptor, lambda model, what, arguments, forgotten: getattr(model, what)(*arguments))
+
+
+def answer_with(descriptor: int, answer: Any) -> None:
+    """Answers by `answer(model, what, arguments, forgotten)`; exceptions go to whoever asked."""
+    # Ctrl-C is for whoever began the run, who ends this process when it is time.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    connection = Connection(descriptor)
+    model = None
+    try:
+        payload = connection.recv_bytes()
+        while True:
+            what, arguments, forgotten = connection.recv()
+            try:
+                if model is None:
+                    model = pickle.loads(payload)
+                message = ("answer", answer(model, what, arguments, forgotten))
+                data = _pickled(message)
+            except Exception as error:
+                data = _pickled(("failed", _portable(error)))
+            connection.send_bytes(data)
+    except (EOFError, OSError):
+        return
+
+
+def _pickled(message: tuple[str, Any]) -> bytes:
+    try:
+        return pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        kind = type(message[1]).__name__
+        raise TypeError(
+            f"prepare returned a {kind} that cannot be sent from a worker's process ({type(error).__name__}: {error}): "
+            "return arrays, or use parallel='threads'"
+        ) from error
+
+
+def _portable(error: Exception) -> Exception:
+    """An exception that can be sent: as it is, with the worker's traceback as a note, or in words."""
+    import traceback
+
+    lines = "".join(traceback.format_exception(error)).rstrip()
+    try:
+        pickle.loads(pickle.dumps(error))
+        sent = error
+    except Exception:
+        sent = RuntimeError(f"{type(error).__name__}: {error}")
+    sent.add_note(f"in a worker's process:\n{lines}")
+    return sent
