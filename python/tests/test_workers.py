@@ -1,5 +1,6 @@
 """`workers=`: slow evaluations in several processes or threads: the same bits, sooner; and a process that is killed costs one evaluation."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -22,13 +23,22 @@ class Bent:
     def __call__(self, x):
         began = time.monotonic()
         time.sleep(self.seconds)
-        deadly = os.path.join(self.folder, "deadly")
-        if os.path.exists(deadly) and len(read(self.folder)) > 60:
-            os.remove(deadly)
-            os.kill(os.getpid(), signal.SIGKILL)
+        end_if_asked(self.folder)
         with open(os.path.join(self.folder, f"{os.getpid()}-{threading.get_ident()}.log"), "a") as log:
             log.write(f"{float(x[0])!r} {float(x[1])!r} {began} {time.monotonic()}\n")
         return np.array([-0.5 * x[0] ** 2 - 2.0 * (x[1] - 0.3 * x[0] ** 2) ** 2, np.sin(x[0])])
+
+
+def end_if_asked(folder):
+    """Ends this process in the middle of warm-up: once where a file says so, or whenever another does."""
+    for name in ("once", "always"):
+        path = os.path.join(folder, name)
+        if os.path.exists(path) and len(read(folder)) > 60:
+            # Two may come here at once; one of them ends.
+            with contextlib.suppress(FileNotFoundError):
+                if name == "once":
+                    os.remove(path)
+                os.kill(os.getpid(), signal.SIGKILL)
 
 
 def fast(cache, y):
@@ -85,12 +95,23 @@ def test_chains_draw_the_same_with_workers(tmp_path):
         assert np.array_equal(helped[name], alone[name])
 
 
-def test_a_worker_that_is_killed_is_told_and_a_resumed_run_repeats_little(tmp_path):
+def test_a_worker_that_is_killed_is_told_and_the_run_goes_on(tmp_path):
     whole = towline.sample(density(tmp_path / "whole"), error=0.05, workers=3, **OPTIONS)
     broken = density(tmp_path / "broken")
-    (tmp_path / "broken" / "deadly").touch()
-    with pytest.raises(RuntimeError, match="ended by signal 9"):
+    (tmp_path / "broken" / "once").touch()
+    with pytest.warns(UserWarning, match="ended by signal 9"):
+        run = towline.sample(broken, error=0.05, workers=3, **OPTIONS)
+    assert run.estimates() == whole.estimates()
+
+
+def test_an_evaluation_that_ends_its_process_ends_the_run_which_then_repeats_little(tmp_path):
+    whole = towline.sample(density(tmp_path / "whole"), error=0.05, workers=3, **OPTIONS)
+    broken = density(tmp_path / "broken")
+    always = tmp_path / "broken" / "always"
+    always.touch()
+    with pytest.raises(RuntimeError, match="ended by signal 9"), pytest.warns(UserWarning, match="made again"):
         towline.sample(broken, error=0.05, workers=3, out=tmp_path / "run", **OPTIONS)
+    always.unlink()
     before = {line[:2] for line in read(tmp_path / "broken")}
     began = time.monotonic()
     resumed = towline.resume(tmp_path / "run", broken, workers=3, progress=False)

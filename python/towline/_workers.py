@@ -2,7 +2,7 @@
 
 Each worker is a fresh interpreter with the model, sent once. The engine's threads ask from wherever they are: each waits for a worker that
 is free, and lets go of the interpreter meanwhile. What a slow computation leaves behind comes back pickled, so that fast evaluations
-are made here, as without workers. A worker that dies takes its evaluation with it, and the next one that is asked begins anew.
+are made here, as without workers. A worker that dies (killed for want of memory, say) is begun anew, and its evaluation made again, once.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import threading
+import warnings
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -118,7 +119,15 @@ class Team:
 
     def prepare(self, x: np.ndarray) -> Any:
         """A slow evaluation by whoever is free."""
-        return self.ask(None, "prepare", np.array(x))[1]
+        return self.ask_again("prepare", np.array(x))[1]
+
+    def ask_again(self, what: str, *arguments: Any) -> tuple[Worker, Any]:
+        """What whoever is free answers; asked once more where its process ends. Where that ends too, it is the evaluation that ends it."""
+        try:
+            return self.ask(None, what, *arguments)
+        except WorkerLost as lost:
+            warnings.warn(f"{lost}: it is made again", stacklevel=2)
+            return self.ask(None, what, *arguments)
 
     def end(self) -> None:
         """Ends all processes."""

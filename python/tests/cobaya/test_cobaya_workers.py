@@ -1,5 +1,6 @@
-"""Slow evaluations in several processes: the same estimates and draws to the bit, and a process that is killed costs one point."""
+"""Slow evaluations in several processes: the same estimates and draws to the bit, also where a process is killed."""
 
+import contextlib
 import os
 import signal
 import time
@@ -33,8 +34,10 @@ class Logged(Theory):
             log.write(f"{float(x)!r} {began} {time.monotonic()}\n")
         deadly = os.path.join(self.folder, "deadly")
         if os.path.exists(deadly) and len(read(self.folder)) > 60:
-            os.remove(deadly)
-            os.kill(os.getpid(), signal.SIGKILL)
+            # Two may come here at once; one of them ends.
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(deadly)
+                os.kill(os.getpid(), signal.SIGKILL)
         state["sine"] = (x, float(np.sin(x)))
         state["derived"] = {"square": x * x}
 
@@ -88,20 +91,13 @@ def test_chains_with_workers_draw_what_they_draw_without(tmp_path):
         assert np.array_equal(helped.engine_run[name], alone.engine_run[name])
 
 
-def test_a_worker_that_is_killed_costs_one_point(tmp_path):
+def test_a_worker_that_is_killed_is_told_and_the_run_goes_on(tmp_path):
     _, whole = run(logged(tmp_path / "whole", error_stop=0.05, workers=3))
-    broken = logged(tmp_path / "broken", error_stop=0.05, workers=3) | {"output": str(tmp_path / "out" / "n")}
+    broken = logged(tmp_path / "broken", error_stop=0.05, workers=3)
     (tmp_path / "broken" / "deadly").touch()
-    with pytest.raises(Exception, match="ended by signal 9"):
-        run(broken)
-    before = {x for x, *_ in read(tmp_path / "broken")}
-    time.sleep(0.1)
-    began = time.monotonic()
-    _, resumed = run(broken, resume=True)
-    assert resumed.products()["run"].estimates() == whole.products()["run"].estimates()
-    again = [x for x, begun, _ in read(tmp_path / "broken") if begun > began and x in before]
-    # The one that was lost, what was under way beside it, where two chains stand, and Cobaya's own first looks.
-    assert len(again) <= 12, again
+    with pytest.warns(UserWarning, match="ended by signal 9"):
+        _, other = run(broken)
+    assert other.products()["run"].estimates() == whole.products()["run"].estimates()
 
 
 @pytest.mark.parametrize("workers", [0, -1, 1.5, True])

@@ -11,16 +11,20 @@ import pickle
 import numpy as np
 
 from .._workers import Team as Processes
-from .._workers import answer_with
+from .._workers import WorkerLost, answer_with
+
+
+class Lost(RuntimeError):
+    """What a slow evaluation had left behind went with its worker's process."""
 
 
 class Place:
     """What a slow evaluation has left behind in some worker."""
 
-    __slots__ = ("worker", "key", "__weakref__")
+    __slots__ = ("x", "worker", "key", "__weakref__")
 
-    def __init__(self, worker, key):
-        self.worker, self.key = worker, key
+    def __init__(self, x, worker, key):
+        self.x, self.worker, self.key = x, worker, key
 
     def __del__(self):
         self.worker.forgotten.append(self.key)
@@ -37,21 +41,29 @@ class Team(Processes):
 
     def prepare(self, x):
         """A slow evaluation by whoever is free."""
-        key = next(self._keys)
-        worker, alive = self.ask(None, "prepare", key, np.array(x))
-        return Place(worker, key) if alive else None
+        x, key = np.array(x), next(self._keys)
+        worker, alive = self.ask_again("prepare", key, x)
+        return Place(x, worker, key) if alive else None
 
     def log_likelihood(self, place, y):
         """A fast evaluation, where its slow one was made."""
-        return self.ask(place.worker, "log_likelihood", place.key, np.array(y))[1]
+        return self._at(place, "log_likelihood", np.array(y))
 
     def log_likelihood_batch(self, place, ys):
         """Many of them."""
-        return self.ask(place.worker, "batch", place.key, np.array(ys))[1]
+        return self._at(place, "batch", np.array(ys))
 
     def derived(self, place, x, y):
         """Derived parameters, likewise."""
-        return self.ask(place.worker, "derived", place.key, np.array(x), np.array(y))[1]
+        return self._at(place, "derived", np.array(x), np.array(y))
+
+    def _at(self, place, what, *arguments):
+        try:
+            return self.ask(place.worker, what, place.key, *arguments)[1]
+        except (Lost, WorkerLost):
+            # Its worker's process has ended since: the slow evaluation is made again.
+            place.worker, _ = self.ask_again("prepare", place.key, place.x)
+            return self.ask(place.worker, what, place.key, *arguments)[1]
 
 
 def serve(descriptor):
@@ -70,7 +82,7 @@ def _answer(evaluator, places, forgotten, what, key, *arguments):
             places[key] = cache
         return cache is not None
     if key not in places:
-        raise RuntimeError("what a slow evaluation had left behind went with its worker's process: resume the run")
+        raise Lost("what a slow evaluation had left behind went with its worker's process")
     if what == "log_likelihood":
         return float(fast(places[key], *arguments))
     if what == "batch":
