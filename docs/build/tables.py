@@ -360,8 +360,25 @@ def swing(pattern):
     return re.search(pattern, (FIGURES / "pendulum.txt").read_text(encoding="utf-8"))[1]
 
 
+def peer(program, parameter, digits):
+    """Another program's estimate of the toenail data, with a minus sign that is one."""
+    row = next(row for row in rows("mixed_peers.csv") if (row["model"], row["parameter"], row["program"]) == ("toenail", parameter, program))
+    return f"{float(row['estimate']):.{digits}f}".replace("-", "−")
+
+
+def shape(name):
+    """What an effective draw of a target of the gallery took, in slow evaluations."""
+    return two_digits(float(next(row["slow_per_effective"] for row in rows("gallery.csv") if row["name"] == name)))
+
+
+#: Other programs' estimates that sentences quote: by the beginning of the figure's name.
+QUOTED = {"laplace": "glmer Laplace", "quadrature": "glmer nAGQ = 20", "nuts": "NUTS"}
+
 #: Figures that stand in sentences.
 SENTENCES = {
+    **{f"{name}-intercept": lambda program=program: peer(program, "Intercept", 1) for name, program in QUOTED.items()},
+    **{f"{name}-spread": lambda program=program: peer(program, "sd_patientID", 2) for name, program in QUOTED.items()},
+    **{f"gallery-{name}": lambda name=name: shape(name) for name in ("box", "wedge", "simplex", "sinh8", "squiggle")},
     "pendulum-effective": lambda: swing(r"least ESS (\d[\d,]*\d)"),
     "pendulum-slow": lambda: f"{1 / float(swing('([0-9.]+) per slow')):.1f}",
     "pendulum-frame": lambda: swing(r"in the (\w+) frame"),
