@@ -420,16 +420,19 @@ def typed(text):
 
 
 def main(arguments):
-    other, named, hand = [], set(), []
+    other, named, hand, first = [], set(), [], []
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         named.update(place[2] for way in (PLACE, FIGURE) for place in way.finditer(text))
+        first += [f"{page.relative_to(ROOT)}:{number}" for number, line in enumerate(text.splitlines(), 1) if line.lstrip().startswith("<!-- figure")]
         hand += [(page.relative_to(ROOT), *one) for one in typed(text)]
         new = filled(text)
         if new != text:
             other.append(page)
             if "--check" not in arguments:
                 page.write_text(new, encoding="utf-8")
+    if first:
+        print("a figure must not begin its line, or what follows there is shown as HTML: " + ", ".join(first))
     missing = sorted({*TABLES, *SENTENCES} - named)
     if missing:
         print(f"no page shows {', '.join(missing)}")
@@ -438,7 +441,7 @@ def main(arguments):
     if "--check" in arguments and other:
         print("not what the files of figures say (python3 docs/build/tables.py writes them anew): " + ", ".join(str(page.relative_to(ROOT)) for page in other))
         return 1
-    return 1 if missing or any(not why for *_, why in hand) else 0
+    return 1 if missing or first or any(not why for *_, why in hand) else 0
 
 
 if __name__ == "__main__":
