@@ -161,9 +161,13 @@ deny:
 	python3 scripts/crates.py
 	if cargo deny --version >/dev/null 2>&1; then cargo deny --offline check licenses bans sources; fi
 
-## semver     what changed in the Rust API since the last release (or BASELINE=REV, while nothing is released), by cargo-semver-checks
+# What the Rust API is compared with: the last release that has a tag; while there is none, the last commit of version 0.1.
+SINCE = $(or $(BASELINE),$(shell git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null),0030e8b2606072f4ed2e4c2033cdf6e040f5ea56)
+
+## semver     fails where the Rust API breaks more than its version says, by cargo-semver-checks (BASELINE=REV or BASELINE=registry instead of the last release; LIKE=minor lists all that breaks)
 semver:
-	cargo semver-checks --package towline --package towline-models $(if $(BASELINE),--baseline-rev $(BASELINE))
+	@cargo semver-checks --version >/dev/null 2>&1 || { echo 'no cargo-semver-checks: cargo install cargo-semver-checks --locked' >&2; exit 1; }
+	cargo semver-checks --package towline --package towline-models $(if $(filter-out registry,$(SINCE)),--baseline-rev $(SINCE)) $(if $(LIKE),--release-type $(LIKE))
 
 # Exact versions of all packages, so that nothing is looked for; without bytecode, most of which nobody needs.
 # With mpi4py where there is an MPI to build or run it with: without one, tests under mpirun are left out.
@@ -179,19 +183,21 @@ lock:
 	target/lock/bin/pip install --quiet --requirement tests/python/requirements.in
 	{ echo '# All packages of .venv, by `make lock` from requirements.in.'; target/lock/bin/pip freeze; } > tests/python/requirements.lock
 
-## figures    the docs' pictures, the table of frames and what the tutorials show of their commands (a quarter of an hour)
+## figures    all that pages show of what this engine does: pictures, the table of frames, the tutorials' output, the notebooks (a quarter of an hour; needs Chromium)
+# One build for the command and the package: maturin would choose other features of what they share, and compile it again.
 figures: .venv/ready
-	cargo build --release
+	cargo build --release --package towline-cli --package towline-python --features towline-python/extension-module
+	.venv/bin/python python/develop.py target/release
 	target/release/towline paper --frames --out target/paper --json target/paper.json
 	cp target/paper/frames.png docs/figures/frames.png
 	python3 docs/figures/frames.py target/paper.json
-	VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop --release --quiet
 	.venv/bin/python docs/figures/tutorials.py target/release/towline
 	.venv/bin/python docs/figures/drag.py docs/figures/drag.png
 	.venv/bin/python docs/figures/weights.py target/release/towline docs/figures/weights.png
 	target/release/towline fit examples/glmm_toenail/model.toml --chains 2 --draws 6000 --out target/toenail --force --quiet
 	target/release/towline fit examples/glmm_epil/model.toml --chains 2 --draws 4000 --out target/epil --force --quiet
 	.venv/bin/python docs/figures/mixed.py target/toenail target/epil docs/figures/mixed.png
+	.venv/bin/python docs/tests/notebooks.py --write
 	python3 docs/build/tables.py
 
 ## test-long  the statistical tests with many more draws (tens of minutes)

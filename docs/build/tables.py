@@ -360,8 +360,25 @@ def swing(pattern):
     return re.search(pattern, (FIGURES / "pendulum.txt").read_text(encoding="utf-8"))[1]
 
 
+def peer(program, parameter, digits):
+    """Another program's estimate of the toenail data, with a minus sign that is one."""
+    row = next(row for row in rows("mixed_peers.csv") if (row["model"], row["parameter"], row["program"]) == ("toenail", parameter, program))
+    return f"{float(row['estimate']):.{digits}f}".replace("-", "−")
+
+
+def shape(name):
+    """What an effective draw of a target of the gallery took, in slow evaluations."""
+    return two_digits(float(next(row["slow_per_effective"] for row in rows("gallery.csv") if row["name"] == name)))
+
+
+#: Other programs' estimates that sentences quote: by the beginning of the figure's name.
+QUOTED = {"laplace": "glmer Laplace", "quadrature": "glmer nAGQ = 20", "nuts": "NUTS"}
+
 #: Figures that stand in sentences.
 SENTENCES = {
+    **{f"{name}-intercept": lambda program=program: peer(program, "Intercept", 1) for name, program in QUOTED.items()},
+    **{f"{name}-spread": lambda program=program: peer(program, "sd_patientID", 2) for name, program in QUOTED.items()},
+    **{f"gallery-{name}": lambda name=name: shape(name) for name in ("box", "wedge", "simplex", "sinh8", "squiggle")},
     "pendulum-effective": lambda: swing(r"least ESS (\d[\d,]*\d)"),
     "pendulum-slow": lambda: f"{1 / float(swing('([0-9.]+) per slow')):.1f}",
     "pendulum-frame": lambda: swing(r"in the (\w+) frame"),
@@ -403,16 +420,19 @@ def typed(text):
 
 
 def main(arguments):
-    other, named, hand = [], set(), []
+    other, named, hand, first = [], set(), [], []
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         named.update(place[2] for way in (PLACE, FIGURE) for place in way.finditer(text))
+        first += [f"{page.relative_to(ROOT)}:{number}" for number, line in enumerate(text.splitlines(), 1) if line.lstrip().startswith("<!-- figure")]
         hand += [(page.relative_to(ROOT), *one) for one in typed(text)]
         new = filled(text)
         if new != text:
             other.append(page)
             if "--check" not in arguments:
                 page.write_text(new, encoding="utf-8")
+    if first:
+        print("a figure must not begin its line, or what follows there is shown as HTML: " + ", ".join(first))
     missing = sorted({*TABLES, *SENTENCES} - named)
     if missing:
         print(f"no page shows {', '.join(missing)}")
@@ -421,7 +441,7 @@ def main(arguments):
     if "--check" in arguments and other:
         print("not what the files of figures say (python3 docs/build/tables.py writes them anew): " + ", ".join(str(page.relative_to(ROOT)) for page in other))
         return 1
-    return 1 if missing or any(not why for *_, why in hand) else 0
+    return 1 if missing or first or any(not why for *_, why in hand) else 0
 
 
 if __name__ == "__main__":

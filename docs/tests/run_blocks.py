@@ -141,10 +141,15 @@ def run_page(page, folder):
         elif block.language in ("toml", "yaml", "json"):
             data_of(block)
             count("data")
+        elif block.language == "c":
+            # A block of the shell compiles it; what nobody compiles is not tested.
+            if "file" not in block.said:
+                raise SystemExit(f"{place}: a block of C needs a file, so that a command of the page can compile it")
+            count("C (compiled by its page)")
         elif block.language == "text":
             pass
         else:
-            raise SystemExit(f"{place}: a block of {block.language or 'no language'}: say sh, python, rust, rs, toml, yaml, json or text")
+            raise SystemExit(f"{place}: a block of {block.language or 'no language'}: say sh, python, rust, rs, c, toml, yaml, json or text")
     return counts
 
 

@@ -24,9 +24,9 @@ PROGRESS = {
 
 def test_a_line_for_each_chain_and_one_for_all():
     lines = _display._Terminal(Path("nowhere")).lines(PROGRESS)
-    assert "chain 0 ━━━━━━──────────────────      50/200  accepted: outer 25 % inner 50 %" in lines[0]
+    assert lines[0] == " chain 0 ━━━━━───────────────      50/200  accepted: outer 25 % inner 50 %"
     assert lines[1].endswith("0/200  warm-up, stage 2")
-    assert "slow evaluations/s" in lines[2] and "3 failed evaluations" in lines[2] and "14 s left" in lines[2]
+    assert "slow evals/s" in lines[2] and "3 failed evaluations" in lines[2] and "14 s left" in lines[2]
 
 
 def test_bars_in_a_terminal(tmp_path):
@@ -94,6 +94,23 @@ def test_a_notebook_shows_a_picture_once():
     nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", resources=here).execute()
     pictures = [sum("image/png" in out.get("data", {}) for out in cell.outputs) for cell in notebook.cells]
     assert pictures == [0, 1, 1, 1]
+
+
+def test_what_a_terminal_shows_of_ctrl_c_is_written_over(capsys):
+    shown = _display._Terminal(Path("nowhere"))
+    shown.write(["chain 0", "all"])
+    shown.write(["chain 0", "all"])
+    shown.finish()
+    # Whatever stands on the cursor's line: back to its beginning, up, and all below what is written is taken away.
+    lines = "\x1b[2Kchain 0\n\x1b[2Kall\n\x1b[J"
+    assert capsys.readouterr().err == f"{lines}\r\x1b[2A{lines}\r\x1b[2A\x1b[J"
+
+
+def test_sentences_broken_for_a_terminal_are_whole_again_in_a_notebook():
+    first = "4 chains of 2,000 draws; 10,978 slow and 330,183 fast evaluations (of which"
+    last = "checked: draws differ by at most 1.6 standard errors; the learned proposal has "
+    text = f"{first}\nwarm-up 2,978 and 119,861)\nleast ESS 4,155\n{last[:-1]}\n100.0 % of the draws"
+    assert _display._joined(text).split("\n") == [f"{first} warm-up 2,978 and 119,861)", "least ESS 4,155", f"{last}100.0 % of the draws"]
 
 
 @pytest.mark.parametrize("progress", [None, False])

@@ -13,7 +13,8 @@ from typing import Any
 
 from . import _towline
 
-_WIDTH = 24
+#: Characters of a bar: with them a chain's line has room in eighty columns.
+_WIDTH = 20
 
 
 @contextmanager
@@ -71,23 +72,25 @@ class _Display:
         for k, chain in enumerate(progress["chains"]):
             done = round(_WIDTH * min(chain["draws"] / asked, 1))
             bar = "━" * done + "─" * (_WIDTH - done)
-            lines.append(f"{f'chain {k}':>9} {bar} {chain['draws']:>7}/{asked}  {_state(chain)}")
+            lines.append(f"{f'chain {k}':>8} {bar} {chain['draws']:>7}/{asked}  {_state(chain)}")
         chains = progress["chains"]
         seconds = max(time.monotonic() - self.begun, 1e-3)
         rate = sum(chain["slow_evaluations"] for chain in chains) / seconds
-        parts = [f"{rate:.3g} slow evaluations/s"]
+        # What matters most comes first: a narrow terminal cuts the rest off.
+        parts = []
+        left = _left(progress)
+        if left is not None:
+            parts.append(f"{_seconds(left)} left")
+        failures = sum(chain["failures"] for chain in chains)
+        if failures:
+            parts.append(f"{failures} failed evaluations")
         rhat, ess = self.worst
         if not math.isnan(rhat):
             parts.append(f"worst R-hat {rhat:.3f}")
         if not math.isnan(ess):
             parts.append(f"least ESS {ess:.0f}")
-        failures = sum(chain["failures"] for chain in chains)
-        if failures:
-            parts.append(f"{failures} failed evaluations")
-        left = _left(progress)
-        if left is not None:
-            parts.append(f"{_seconds(left)} left")
-        return [*lines, f"{'all':>9} {'  '.join(parts)}"]
+        parts.append(f"{rate:.3g} slow evals/s")
+        return [*lines, f"{'all':>8} {'  '.join(parts)}"]
 
     def write(self, lines: list[str]) -> None:
         raise NotImplementedError
@@ -97,7 +100,8 @@ class _Display:
 
 
 class _Terminal(_Display):
-    """Lines that are written over."""
+    """Lines that are written over. The cursor waits at the beginning of the line below them: there a terminal shows Ctrl-C as ^C, and the
+    next writing takes it away."""
 
     height = 0
 
@@ -105,15 +109,15 @@ class _Terminal(_Display):
         import shutil
 
         width = shutil.get_terminal_size().columns - 1
-        up = f"\x1b[{self.height}A" if self.height else ""
+        up = f"\r\x1b[{self.height}A" if self.height else ""
         text = "".join(f"\x1b[2K{line[:width]}\n" for line in lines)
-        sys.stderr.write(up + text)
+        sys.stderr.write(f"{up}{text}\x1b[J")
         sys.stderr.flush()
         self.height = len(lines)
 
     def finish(self) -> None:
         if self.height:
-            sys.stderr.write(f"\x1b[{self.height}A\x1b[J")
+            sys.stderr.write(f"\r\x1b[{self.height}A\x1b[J")
             sys.stderr.flush()
 
 
@@ -173,6 +177,10 @@ _SHOWN = (
 )
 
 
+#: Columns to which the command breaks its sentences.
+_COLUMNS = 80
+
+
 def summary_html(summary: Any) -> str:
     """A summary as a table, with its warnings and its verdict."""
     head = "".join(f"<th style='text-align: right'>{title}</th>" for _, title in _SHOWN)
@@ -183,9 +191,20 @@ def summary_html(summary: Any) -> str:
     table = f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     # What the command says below its table: cost, warnings, and whether the draws may be used.
     said = [part for part in str(summary).split("\n\n")[1:] if part.strip()]
-    # Lines of the cost are sentences of their own; those of a warning are one text, broken to fit a terminal.
-    shown = "".join(f"<p>{html.escape(part).replace(chr(10), '<br>' if k == 0 else ' ')}</p>" for k, part in enumerate(said))
-    return table + shown
+    return table + "".join(f"<p>{html.escape(_joined(part)).replace(chr(10), '<br>')}</p>" for part in said)
+
+
+def _joined(text: str) -> str:
+    """A text that was broken to fit eighty columns, as it was before: a line was broken where its next word had no room."""
+    lines = text.split("\n")
+    joined = lines[0]
+    for before, line in zip(lines, lines[1:]):
+        words = line.split(" ")
+        # Neither is a number left alone at an end of a line whose per cent sign or error would follow.
+        together = 3 if words[1:2] == ["±"] else 2 if words[1:2] and words[1].startswith("%") else 1
+        broken = len(before) + 1 + len(" ".join(words[:together])) > _COLUMNS
+        joined += (" " if broken else "\n") + line
+    return joined
 
 
 def _figure(key: str, value: float) -> str:

@@ -33,8 +33,11 @@ impl Failure {
     pub fn report(self) -> ExitCode {
         let (error, code) = match self {
             Self::Usage(refused) => {
-                // If stderr is closed there is nobody to tell.
-                let _ = refused.print();
+                // Help goes to stdout, in lines of its own. If stderr is closed there is nobody to tell.
+                let _ = match refused.use_stderr() && io::stderr().is_terminal() {
+                    true => writeln!(io::stderr(), "{}", broken(&refused)),
+                    false => refused.print(),
+                };
                 return ExitCode::from(u8::try_from(refused.exit_code()).unwrap_or(2));
             }
             Self::Options(error) => (error, 2),
@@ -50,6 +53,15 @@ impl Failure {
         // If stderr is closed too there is nobody left to tell.
         let _ = writeln!(io::stderr(), "{said}");
         ExitCode::from(code)
+    }
+}
+
+/// What clap says, in lines that a terminal does not break within words.
+fn broken(refused: &clap::Error) -> String {
+    let said = refused.render();
+    match std::env::var_os("NO_COLOR") {
+        Some(_) => wrap(&said.to_string()),
+        None => wrap(&said.ansi().to_string()),
     }
 }
 
@@ -80,6 +92,17 @@ pub fn said_once(error: &anyhow::Error) -> String {
 mod tests {
     use super::*;
     use anyhow::Context;
+    use clap::Parser;
+
+    #[test]
+    fn refused_options_are_told_in_lines_of_whole_words() {
+        let line = ["towline", "fit", "--data", "d.csv", "--family", "bernouli"];
+        let refused = crate::cli::Cli::try_parse_from(line).err().unwrap();
+        let said = broken(&refused);
+        assert!(said.contains("negative_binomial"), "{said}");
+        let narrow = |line: &str| console::measure_text_width(line) <= 80;
+        assert!(said.lines().all(narrow), "{said}");
+    }
 
     #[test]
     fn a_cause_that_the_message_has_is_said_once() {

@@ -52,7 +52,7 @@ pub fn run(options: Options, ranks: &mut Ranks) -> Result<(), Failure> {
         &options.sampling,
         ranks,
     );
-    sampling::tell_of(&unfactorised);
+    sampling::tell_of(&unfactorised, &folder);
     ended
 }
 

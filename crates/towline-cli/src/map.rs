@@ -8,7 +8,7 @@ use crate::posterior::Posterior;
 use crate::runs::{self, Drawn};
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressStyle};
 use picture::{Grid, Panel, Picture};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -385,11 +385,14 @@ fn monte_carlo_error(cells: &[Mixture], size: f64, response: Option<Observation>
 
 /// A bar, where somebody looks.
 fn progress() -> ProgressBar {
-    if io::stderr().is_terminal() {
-        ProgressBar::new(1).with_message("draws")
-    } else {
-        ProgressBar::hidden()
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
     }
+    let bar = ProgressBar::new(1);
+    if let Ok(style) = ProgressStyle::with_template("{pos}/{len} draws {wide_bar} {eta:>4} left") {
+        bar.set_style(style.progress_chars("━╸─"));
+    }
+    bar
 }
 
 fn name_of(dir: &std::path::Path) -> String {

@@ -154,14 +154,13 @@ pub fn count(value: u64) -> String {
 
 /// Seconds as a person says them.
 pub fn duration(seconds: f64) -> String {
+    // Rounded first: there is no minute of sixty seconds more.
+    let whole = seconds.round() as u64;
+    let minutes = (seconds / 60.0).round() as u64;
     match seconds {
-        s if s < 60.0 => format!("{s:.1} s"),
-        s if s < 3600.0 => format!("{:.0} min {:.0} s", (s / 60.0).floor(), s % 60.0),
-        s => format!(
-            "{:.0} h {:.0} min",
-            (s / 3600.0).floor(),
-            (s % 3600.0) / 60.0
-        ),
+        s if s < 59.95 => format!("{s:.1} s"),
+        _ if whole < 3600 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", minutes / 60, minutes % 60),
     }
 }
 
@@ -236,7 +235,8 @@ mod tests {
         let seen = [0.0, 1.0, -12.3456, 123_456.7, 1e-9, f64::NAN].map(short);
         assert_eq!(seen, ["0", "1.000", "-12.35", "123457", "1.00e-9", "–"]);
         assert_eq!(count(1_234_567), "1,234,567");
-        assert_eq!(duration(3725.0), "1 h 2 min");
+        let said = [59.96, 119.7, 3599.6, 3725.0].map(duration);
+        assert_eq!(said, ["1 min 0 s", "2 min 0 s", "1 h 0 min", "1 h 2 min"]);
     }
 
     #[test]

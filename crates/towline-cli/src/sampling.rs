@@ -1,5 +1,6 @@
 //! What every command that samples shares: its options, progress, Ctrl-C, and what is said at the end.
 
+mod lines;
 mod options;
 mod progress;
 
@@ -9,7 +10,7 @@ use crate::failure::Failure;
 use anyhow::{Context, Result};
 use progress::Display;
 use serde_json::Value;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -108,19 +109,46 @@ fn conclude(
     }
 }
 
+/// Of fewer slow evaluations than one in so many, no advice is given on matrices that could not be factorised: what the posterior
+/// loses there is far below what any number of draws can show.
+const FEW: u64 = 1000;
+
 /// Says how many covariance matrices of a fit could not be factorised, if any: the posterior ends there.
-pub fn tell_of(unfactorised: &AtomicU64) {
+pub fn tell_of(unfactorised: &AtomicU64, folder: &Path) {
     let count = unfactorised.load(Ordering::Relaxed);
     if count > 0 {
+        let mut said = of_unfactorised(count, slow_evaluations(folder));
+        if io::stderr().is_terminal() {
+            said = crate::summary::wrap(&said);
+        }
         // Nobody is left to tell where stderr is closed.
-        let _ = writeln!(
-            io::stderr(),
-            "Warning: {count} covariance or precision matrices could not be factorised, and count as outside the support. \
-             If there are many, the posterior is cut off there. For a process, raise `jitter` under [gp], merge places that \
-             nearly coincide, or choose another covariance; for a component of the formula, give its range a prior that \
-             keeps to lengths of which the data can tell."
+        let _ = writeln!(io::stderr(), "{said}");
+    }
+}
+
+/// All slow evaluations of a run, where it has left any word of them.
+fn slow_evaluations(folder: &Path) -> Option<u64> {
+    let checkpoints = RunDir::open(folder).ok()?.checkpoints().ok()?;
+    let each = checkpoints.iter().flatten();
+    Some(
+        each.map(|c| c.snapshot.totals.slow_evaluations + c.warmup.slow_evaluations)
+            .sum(),
+    )
+}
+
+fn of_unfactorised(count: u64, slow: Option<u64>) -> String {
+    if let Some(slow) = slow.filter(|slow| count * FEW <= *slow) {
+        return format!(
+            "Note: {count} of {slow} covariance or precision matrices could not be factorised, and {} as outside the support.",
+            if count == 1 { "counts" } else { "count" }
         );
     }
+    format!(
+        "Warning: {count} covariance or precision matrices could not be factorised, and count as outside the support. \
+         If there are many, the posterior is cut off there. For a process, raise `jitter` under [gp], merge places that \
+         nearly coincide, or choose another covariance; for a component of the formula, give its range a prior that \
+         keeps to lengths of which the data can tell."
+    )
 }
 
 fn tell(ended: Ended, folder: &Path) -> Result<()> {
@@ -184,4 +212,17 @@ fn tell(ended: Ended, folder: &Path) -> Result<()> {
     writeln!(out, "  towline summary {name}")?;
     writeln!(out, "  towline report {name}")?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_matrix_of_ten_thousand_is_a_note_and_one_of_a_hundred_a_warning() {
+        let note = of_unfactorised(1, Some(10_000));
+        assert!(note.starts_with("Note: 1 of 10000 ") && !note.contains("jitter"));
+        assert!(of_unfactorised(1, Some(100)).contains("jitter"));
+        assert!(of_unfactorised(1, None).starts_with("Warning: 1 "));
+    }
 }

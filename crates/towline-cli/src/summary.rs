@@ -195,15 +195,22 @@ fn cost(summary: &RunSummary) -> String {
         return text;
     }
     let ess = summary.least_ess();
-    let mut lines = vec![format!(
-        "{} chains of {} draws; {} slow and {} fast evaluations (of which warm-up {} and {})",
+    let mut spent = format!(
+        "{} chains of {} draws; {} slow and {} fast evaluations",
         run.chains,
         count(run.draws as u64),
         count(run.slow_evals),
         count(run.fast_evals),
-        count(run.warmup_slow_evals),
-        count(run.warmup_fast_evals),
-    )];
+    );
+    // A run with a given tuning has no warm-up, and of one by an earlier version nothing is known of it.
+    if run.warmup_slow_evals > 0 {
+        spent += &format!(
+            " (of which warm-up {} and {})",
+            count(run.warmup_slow_evals),
+            count(run.warmup_fast_evals)
+        );
+    }
+    let mut lines = vec![spent];
     let mut speed = format!(
         "least ESS {}, {} per slow evaluation",
         whole(ess),

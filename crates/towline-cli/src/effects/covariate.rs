@@ -33,11 +33,7 @@ pub(super) fn covariate(dir: &Path, asked: &Asked, resolved: &Resolved) -> Resul
             table.headers().join(", ")
         );
     }
-    if table.rows() != resolved.parts.data.response.len() {
-        bail!(
-            "some rows of the data have missing values: effects on the response need all of them"
-        );
-    }
+    let table = fitted(resolved, table)?;
     let posterior = Posterior::open(dir, asked.draws)?;
     let average = |values: Vec<String>| -> Result<Vec<f64>> {
         let new = with(resolved, &table, name, &values)?;
@@ -118,26 +114,60 @@ fn resolved_rows(resolved: &Resolved, table: &Table) -> Result<New> {
     with(resolved, table, first, table.text(first)?)
 }
 
-/// The data with other values in one column. Rows keep their own effects, (1 | row()).
-fn with(resolved: &Resolved, table: &Table, column: &str, values: &[String]) -> Result<New> {
+/// The rows that were fitted: a fit that leaves out rows with missing values has left out those that its model cannot read.
+fn fitted(resolved: &Resolved, table: Table) -> Result<Table> {
+    let count = resolved.parts.data.response.len();
+    if table.rows() == count {
+        return Ok(table);
+    }
+    let columns = columns(&table)?;
+    let mut kept = Vec::new();
+    for row in 0..table.rows() {
+        let alone = picked(&table, &columns, [row])?;
+        if resolved.rows(&alone).is_ok() && resolved.response_of(&alone).is_ok() {
+            kept.push(row);
+        }
+    }
+    if kept.len() != count {
+        bail!(
+            "{} rows of {} can be read, and {count} were fitted: which ones cannot be told, so effects on the response cannot be had",
+            kept.len(),
+            table.name()
+        );
+    }
+    picked(&table, &columns, kept)
+}
+
+/// The columns of a table, as it has them.
+fn columns(table: &Table) -> Result<Vec<&[String]>> {
+    let each = table.headers().iter().map(|name| Ok(table.text(name)?));
+    each.collect()
+}
+
+/// Some rows of these columns under the table's headers.
+fn picked(
+    table: &Table,
+    columns: &[&[String]],
+    rows: impl IntoIterator<Item = usize>,
+) -> Result<Table> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(table.headers())?;
-    let columns = table
-        .headers()
-        .iter()
-        .map(|name| {
-            if name == column {
-                Ok(values)
-            } else {
-                table.text(name)
-            }
-        })
-        .collect::<Result<Vec<_>, _>>()?;
-    for row in 0..table.rows() {
+    for row in rows {
         writer.write_record(columns.iter().map(|column| column[row].as_str()))?;
     }
     let text = String::from_utf8(writer.into_inner()?)?;
-    let (mut new, _) = resolved.rows(&Table::parse(table.name(), &text)?)?;
+    Ok(Table::parse(table.name(), &text)?)
+}
+
+/// The data with other values in one column. Rows keep their own effects, (1 | row()).
+fn with(resolved: &Resolved, table: &Table, column: &str, values: &[String]) -> Result<New> {
+    let mut columns = columns(table)?;
+    for (name, here) in table.headers().iter().zip(&mut columns) {
+        if name == column {
+            *here = values;
+        }
+    }
+    let (mut new, _) = resolved.rows(&picked(table, &columns, 0..table.rows())?)?;
     for (grouping, groups) in resolved.parts.groupings.iter().zip(&mut new.groups) {
         if grouping.name == "row" && !table.has("row") {
             *groups = (0..table.rows()).map(Some).collect();

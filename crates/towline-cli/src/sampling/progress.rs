@@ -1,13 +1,16 @@
 //! Progress on stderr: a bar for each chain on a terminal, a plain line a minute elsewhere, or nothing.
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use super::lines::Lines;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use towline::run::{ChainProgress, Phase, Progress};
 
-const BAR: &str = "{prefix:>8} {bar:24} {pos:>7}/{len}  {msg}";
+/// Characters of a bar.
+const BAR: usize = 20;
+/// How often bars are drawn anew.
+const DRAW: Duration = Duration::from_millis(100);
 /// How often R-hat and effective sizes are computed anew, and plain lines are printed.
 const THINK: Duration = Duration::from_secs(1);
 const LINE: Duration = Duration::from_secs(60);
@@ -27,9 +30,8 @@ enum Kind {
     Nothing,
     Lines,
     Bars {
-        all: MultiProgress,
-        bars: Vec<ProgressBar>,
-        foot: ProgressBar,
+        lines: Lines,
+        drawn: Option<Instant>,
     },
 }
 
@@ -39,15 +41,9 @@ impl Display {
         let kind = if quiet {
             Kind::Nothing
         } else if io::stderr().is_terminal() {
-            let all = MultiProgress::new();
-            let foot = all.add(ProgressBar::new_spinner());
-            if let Ok(style) = ProgressStyle::with_template("{prefix:>8} {msg}") {
-                foot.set_style(style);
-            }
             Kind::Bars {
-                all,
-                bars: Vec::new(),
-                foot,
+                lines: Lines::default(),
+                drawn: None,
             }
         } else {
             Kind::Lines
@@ -72,10 +68,11 @@ impl Display {
             .is_some()
         {
             // If stderr is closed there is nobody to tell.
-            let _ = match &self.kind {
-                Kind::Bars { all, .. } => all.println(LINE),
-                Kind::Lines | Kind::Nothing => writeln!(io::stderr(), "{LINE}"),
-            };
+            if let Kind::Bars { lines, drawn } = &mut self.kind {
+                let _ = lines.clear(&mut io::stderr());
+                *drawn = None;
+            }
+            let _ = writeln!(io::stderr(), "{LINE}");
         }
     }
 
@@ -114,21 +111,18 @@ impl Display {
                     let _ = writeln!(io::stderr(), "{line}");
                 }
             }
-            Kind::Bars { all, bars, foot } => {
-                while bars.len() < progress.chains.len() {
-                    let bar = all.insert_before(foot, ProgressBar::new(progress.draws));
-                    if let Ok(style) = ProgressStyle::with_template(BAR) {
-                        bar.set_style(style.progress_chars("━╸─"));
-                    }
-                    bar.set_prefix(format!("chain {}", bars.len()));
-                    bars.push(bar);
+            Kind::Bars { lines, drawn } => {
+                if drawn.is_some_and(|at| at.elapsed() < DRAW) {
+                    return;
                 }
-                for (bar, chain) in bars.iter().zip(&progress.chains) {
-                    bar.set_position(chain.draws);
-                    bar.set_message(one(chain));
-                }
-                foot.set_prefix("all");
-                foot.set_message(foot_text);
+                *drawn = Some(Instant::now());
+                let chains = progress.chains.iter().enumerate();
+                let mut text: Vec<String> = chains
+                    .map(|(k, chain)| one(k, chain, progress.draws))
+                    .collect();
+                text.push(format!("{:>8} {foot_text}", "all"));
+                // A terminal that has gone away is no reason to fail.
+                let _ = lines.write(&mut io::stderr(), &text, console::Term::stderr().size());
             }
         }
     }
@@ -153,9 +147,14 @@ impl Display {
         if warming && progress.chains.iter().all(|c| c.draws == 0) {
             parts.push("warm-up".to_owned());
         }
-        let slow: u64 = progress.chains.iter().map(|c| c.slow_evaluations).sum();
-        let rate = slow as f64 / self.begun.elapsed().as_secs_f64().max(1e-3);
-        parts.push(format!("{} slow evaluations/s", short(rate)));
+        // What matters most comes first: a narrow terminal cuts the rest off.
+        if let Some(left) = self.left(progress) {
+            parts.push(format!("{} left", roughly(left.as_secs_f64())));
+        }
+        let failures: u64 = progress.chains.iter().map(|c| c.failures).sum();
+        if failures > 0 {
+            parts.push(format!("{failures} failed evaluations"));
+        }
         let (rhat, ess) = self.worst;
         if rhat.is_finite() {
             parts.push(format!("worst R-hat {rhat:.3}"));
@@ -163,13 +162,9 @@ impl Display {
         if ess.is_finite() {
             parts.push(format!("least ESS {ess:.0}"));
         }
-        let failures: u64 = progress.chains.iter().map(|c| c.failures).sum();
-        if failures > 0 {
-            parts.push(format!("{failures} failed evaluations"));
-        }
-        if let Some(left) = self.left(progress) {
-            parts.push(format!("{} left", indicatif::HumanDuration(left)));
-        }
+        let slow: u64 = progress.chains.iter().map(|c| c.slow_evaluations).sum();
+        let rate = slow as f64 / self.begun.elapsed().as_secs_f64().max(1e-3);
+        parts.push(format!("{} slow evals/s", short(rate)));
         parts.join("  ")
     }
 
@@ -191,29 +186,49 @@ impl Display {
 
     /// Takes the bars away.
     pub fn finish(&mut self) {
-        if let Kind::Bars { all, .. } = &self.kind {
+        if let Kind::Bars { lines, .. } = &mut self.kind {
             // A terminal that has gone away is no reason to fail.
-            let _ = all.clear();
+            let _ = lines.clear(&mut io::stderr());
         }
     }
 }
 
-/// What is said of one chain.
-fn one(chain: &ChainProgress) -> String {
+/// The line of one chain: a bar, its draws, and what it does.
+fn one(k: usize, chain: &ChainProgress, draws: u64) -> String {
+    let share = chain.draws as f64 / draws.max(1) as f64;
+    let done = ((BAR as f64 * share).round() as usize).min(BAR);
+    let bar = "━".repeat(done) + &"─".repeat(BAR - done);
+    let state = state(chain);
+    format!(
+        "{:>8} {bar} {:>7}/{draws}  {state}",
+        format!("chain {k}"),
+        chain.draws
+    )
+}
+
+/// What a chain does, in a few words.
+fn state(chain: &ChainProgress) -> String {
+    let share = |name: &str, value: f64| match value.is_finite() {
+        true => format!(" {name} {:.0} %", 100.0 * value),
+        false => String::new(),
+    };
     match chain.phase {
         Phase::Waiting => "waiting".to_owned(),
         Phase::WarmingUp(stage) => format!("warm-up, stage {}", stage + 1),
-        Phase::Sampling | Phase::Done => {
-            let share = |name: &str, value: f64| match value.is_finite() {
-                true => format!("{name} {:.0} %", 100.0 * value),
-                false => String::new(),
-            };
-            format!(
-                "accepted: {} {}",
-                share("outer", chain.totals.outer_acceptance()),
-                share("inner", chain.totals.inner_acceptance())
-            )
-        }
+        Phase::Sampling | Phase::Done => format!(
+            "accepted:{}{}",
+            share("outer", chain.totals.outer_acceptance()),
+            share("inner", chain.totals.inner_acceptance())
+        ),
+    }
+}
+
+/// A time that is only guessed.
+fn roughly(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("{s:.0} s"),
+        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
     }
 }
 
@@ -224,5 +239,39 @@ fn short(value: f64) -> String {
         v if v >= 1e4 => format!("{:.0} k", v / 1e3),
         v if v >= 10.0 => format!("{v:.0}"),
         v => format!("{v:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chain(draws: u64, phase: Phase) -> ChainProgress {
+        ChainProgress {
+            phase,
+            draws,
+            ..ChainProgress::default()
+        }
+    }
+
+    #[test]
+    fn a_chain_of_a_million_draws_has_room_in_eighty_columns() {
+        let mut running = chain(250_000, Phase::Sampling);
+        let totals = &mut running.totals;
+        (totals.outer_proposed, totals.outer_accepted) = (100, 79);
+        (totals.inner_proposed, totals.inner_accepted) = (100, 61);
+        let line = one(0, &running, 1_000_000);
+        let whole =
+            " chain 0 ━━━━━───────────────  250000/1000000  accepted: outer 79 % inner 61 %";
+        assert_eq!(line, whole);
+        assert!(line.chars().count() < 80);
+        let line = one(3, &chain(0, Phase::WarmingUp(1)), 2000);
+        assert!(line.ends_with("0/2000  warm-up, stage 2"), "{line}");
+    }
+
+    #[test]
+    fn times_that_are_guessed_are_short() {
+        let said = [12.3, 100.0, 7200.0].map(roughly);
+        assert_eq!(said, ["12 s", "2 min", "2.0 h"]);
     }
 }

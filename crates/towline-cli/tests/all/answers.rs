@@ -288,6 +288,48 @@ fn effects_of_groups_and_covariates_have_intervals() {
     );
 }
 
+/// Holes in a covariate, the response and a grouping leave rows out of the fit; holes in a column that it does not use leave all in. The
+/// effects are those of the same data without these rows.
+#[test]
+fn effects_are_those_of_the_rows_that_were_fitted() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let whole = fs::read_to_string(fits().join("d.csv")).unwrap();
+    let (mut holes, mut without) = (String::new(), String::new());
+    for (k, line) in whole.lines().enumerate() {
+        let mut cells: Vec<&str> = line.split(',').collect();
+        match k {
+            5 => cells[1] = "NA",
+            11 => cells[0] = "",
+            20 => cells[2] = "NA",
+            30 => cells[5] = "NA",
+            _ => {}
+        }
+        let line = cells.join(",") + "\n";
+        holes += &line;
+        if ![5, 11, 20].contains(&k) {
+            without += &line;
+        }
+    }
+    let shown = |text: &str, name: &str| {
+        fs::write(folder.join(format!("{name}.csv")), text).unwrap();
+        let model = format!(
+            "family = \"poisson\"\nformula = \"y ~ x + kind + (1 | g)\"\n[data]\nfile = \"{name}.csv\"\nmissing = \"drop\"\n"
+        );
+        fs::write(folder.join(format!("{name}.toml")), model).unwrap();
+        let file = format!("{name}.toml");
+        let short = [
+            "--chains", "2", "--draws", "60", "--warmup", "150", "--quiet",
+        ];
+        said(
+            folder,
+            &[&["fit", &file, "--out", name], &short[..]].concat(),
+        );
+        ["x", "kind"].map(|column| said(folder, &["effects", name, column, "--csv"]))
+    };
+    assert_eq!(shown(&holes, "holes"), shown(&without, "without"));
+}
+
 #[test]
 fn maps_are_drawn_of_process_predictor_response_and_exceedance() {
     let folder = fits();
