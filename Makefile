@@ -2,7 +2,7 @@
 
 .PHONY: help demo docs figures test tools built compiled lock test-rust test-mpi test-python test-package test-cobaya test-docs test-long check-data package
 .PHONY: wheels static live test-live deny semver
-.PHONY: gallery estimates gallery-page bench bench-cobaya bench-peers bench-python bench-scaling sensitivity
+.PHONY: gallery estimates gallery-page bench bench-cobaya bench-peers bench-python bench-scaling bench-workers sensitivity
 
 # Most builds here are from nothing, or of everything: keeping parts of crates for the next one costs more than it saves.
 export CARGO_INCREMENTAL ?= 0
@@ -248,6 +248,12 @@ bench-scaling: .venv/ready
 bench-python: .venv/ready
 	VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop --release --quiet
 	.venv/bin/python python/benches/overhead.py
+
+## bench-workers  what workers save in warm-up and weights where slow evaluations sleep (three minutes, after an optimised build)
+bench-workers: .venv/ready
+	VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop --release --quiet
+	.venv/bin/python python/benches/workers.py --out docs/figures/workers.csv
+	python3 docs/build/tables.py
 
 ## bench-cobaya  beside Cobaya's own mcmc: the report's tests, and the emulated CMB posterior of $(TOWLINE_CMB_DATA) (half an hour)
 bench-cobaya: .venv/ready
