@@ -1,8 +1,9 @@
 """How the cost of a fit grows with its size: `make bench-scaling`.
 
-usage: scaling.py TOWLINE [--out FILE.csv] [--dense N …] [--sparse N …] [--spde N …] [--nngp N …] [--draws N]
+usage: scaling.py TOWLINE [--out FILE.csv] [--dense N …] [--sparse N …] [--spde N …] [--nngp N …] [--draws N] [--warmup N]
 
-With --out the rows of the kinds that were measured are replaced in that file; --spde without numbers measures none.
+With --out the rows of the sizes that were measured are replaced in that file; --spde without numbers measures none. Few draws tell the
+time of one, but no autocorrelation time: with fewer than 100 of each chain that is left empty.
 
 Data are simulated here (and are called so). Dense: Poisson counts at N places with an exponential covariance, in a square that
 grows with N, so that places are as near each other. Sparse: N groups of four Poisson counts each. Nngp: the same places as dense, given ten
@@ -22,7 +23,10 @@ import tempfile
 import time
 
 CHAINS, WARMUP = 2, 400
+#: Draws of each chain that an autocorrelation time wants at least.
+ENOUGH = 100
 FIRST, MORE = 20, 800
+KINDS = ("dense", "sparse", "nngp", "spde")
 
 
 def poisson(rng, mean):
@@ -99,11 +103,11 @@ def cost(command):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, peak
 
 
-def measure(towline, kind, n, work, draws):
+def measure(towline, kind, n, work, draws, warmup):
     data, run = work / f"{kind}-{n}.csv", work / f"{kind}-{n}"
     flags = {"dense": dense, "sparse": sparse, "nngp": nngp, "spde": spde}[kind](n, data, random.Random(n))
     few = ["--thin-latents", "1000", "--quiet"]
-    sampling = ["--chains", CHAINS, "--warmup", WARMUP, "--draws", FIRST, "--threads", "1", *few]
+    sampling = ["--chains", CHAINS, "--warmup", warmup, "--draws", FIRST, "--threads", "1", *few]
     warm, _ = cost([towline, "fit", "--data", data, *flags, "--out", run, *sampling])
     start, _ = cost([towline, "resume", run, "--draws", FIRST + 1, "--quiet"])
     going, memory = cost([towline, "resume", run, "--draws", FIRST + 1 + draws, "--quiet"])
@@ -114,23 +118,23 @@ def measure(towline, kind, n, work, draws):
         "kind": kind,
         "n": n,
         "seconds_per_draw": max(going - start, 1e-9) / (CHAINS * draws),
-        "autocorrelation_time": act,
+        "autocorrelation_time": act if draws >= ENOUGH else "",
         "warmup_seconds": warm,
         "megabytes": memory,
     }
 
 
 def write(path, rows):
-    """Replaces what was measured of the same kinds, and keeps the rest."""
-    kinds, kept = {row["kind"] for row in rows}, []
+    """Replaces what was measured of the same kinds and sizes, and keeps the rest."""
+    again, kept = {(row["kind"], row["n"]) for row in rows}, []
     if path.exists():
         with path.open(newline="") as file:
-            kept = [row for row in csv.DictReader(file) if row["kind"] not in kinds]
+            kept = [row for row in csv.DictReader(file) if (row["kind"], int(row["n"])) not in again]
     shown = [{key: f"{value:.4g}" if isinstance(value, float) else value for key, value in row.items()} for row in rows]
     with path.open("w", newline="") as file:
         out = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
         out.writeheader()
-        out.writerows(kept + shown)
+        out.writerows(sorted(kept + shown, key=lambda row: (KINDS.index(row["kind"]), int(row["n"]))))
 
 
 def main():
@@ -142,12 +146,13 @@ def main():
     parser.add_argument("--nngp", type=int, nargs="*", default=[1000, 3000, 10_000, 30_000, 100_000])
     parser.add_argument("--spde", type=int, nargs="*", default=[1000, 3000, 10_000, 25_000, 50_000])
     parser.add_argument("--draws", type=int, default=MORE, help="of each chain")
+    parser.add_argument("--warmup", type=int, default=WARMUP, help="slow evaluations of each chain's")
     options = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as work:
-        for kind in ("dense", "sparse", "nngp", "spde"):
+        for kind in KINDS:
             for n in getattr(options, kind):
-                row = measure(options.towline, kind, n, pathlib.Path(work), options.draws)
+                row = measure(options.towline, kind, n, pathlib.Path(work), options.draws, options.warmup)
                 rows.append(row)
                 print("  ".join(f"{key} {value:.4g}" if isinstance(value, float) else f"{value}" for key, value in row.items()), flush=True)
                 if options.out:

@@ -1,8 +1,9 @@
 """Towline beside NUTS on the same models, priors and data, in one run: `make bench-peers`.
 
-usage: compare.py TOWLINE [--only NAME …] [--peers FOLDER] [--data FOLDER] [--out FILE.csv]
+usage: compare.py TOWLINE [--only NAME …] [--ours] [--peers FOLDER] [--data FOLDER] [--out FILE.csv]
 
-With --out the rows of these models in that file are replaced; docs/build/tables.py makes the pages' tables of it.
+With --out the rows of these models in that file are replaced; docs/build/tables.py makes the pages' tables of it. With --ours only
+Towline is run, and the peers' rows stay as they are: for an engine that has changed while its peers have not.
 
 Run with a Python that has NumPyro, PyMC and nutpie. For each model `towline fit`, NumPyro's NUTS (../shared/peers/nuts_ref.py, or
 nuts_more.py beside this file) and nutpie's (nutpie_ref.py) follow each other; what counts is the effective draws of the worst parameter
@@ -117,6 +118,15 @@ def towline(name, data, work):
 HEADER = ["model", "program", "draws_per_cpu_second", "compiling_seconds", "ratio"]
 
 
+def stored(path, name):
+    """The peers' rows of a model in the file, as `peers_of` would give them: effective draws of one CPU second."""
+    if not path or not path.exists():
+        return {}
+    with path.open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["model"] == name and row["program"] != "Towline"]
+    return {row["program"]: (float(row["draws_per_cpu_second"]), 1.0, float(row["compiling_seconds"] or 0)) for row in rows}
+
+
 def rounded(value):
     """Three digits, which is more than such a figure is good for."""
     return f"{float(f'{value:.3g}'):g}"
@@ -149,6 +159,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("towline")
     parser.add_argument("--only", nargs="+", choices=NUTS)
+    parser.add_argument("--ours", action="store_true", help="Towline alone, beside the peers' rows of the file")
     parser.add_argument("--peers", type=pathlib.Path, default=ROOT.parent / "shared" / "peers")
     parser.add_argument("--data", type=pathlib.Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--out", type=pathlib.Path)
@@ -164,7 +175,7 @@ def main():
             continue
         least, cpu, theta = mine
         rate = least / cpu
-        found = peers_of(name, options.peers, options.data, theta)
+        found = stored(options.out, name) if options.ours else peers_of(name, options.peers, options.data, theta)
         cells = []
         for peer, width in PEERS.items():
             text = ""
@@ -173,7 +184,7 @@ def main():
                 text = f"{theirs / seconds:.2f} ({theirs:.0f} / {seconds:.1f}" + (f", compiling {compiling:.1f})" if compiling else ")")
             cells.append(f"{text:>{width}}")
         rates = {peer: theirs / seconds for peer, (theirs, seconds, _) in found.items()}
-        ratio = rate / max(r for peer, r in rates.items() if peer != "whitened")
+        ratio = rate / max((r for peer, r in rates.items() if peer != "whitened"), default=math.nan)
         third = f"{rate / rates['whitened']:9.1f}" if "whitened" in rates else ""
         print(f"{name:16} {' '.join(cells)} {f'{rate:.1f} ({least:.0f} / {cpu:.1f})':>22} {ratio:7.1f} {third}", flush=True)
         if options.out:

@@ -3,7 +3,7 @@
 A page has `<!-- table: NAME -->` where the table NAME of this file stands, and `<!-- end of table -->` below it; a figure in a
 sentence stands between `<!-- figure: NAME -->` and `<!-- -->`. So pages cannot disagree; `make test-docs` compares with --check.
 Files in docs/figures: peers.csv (`make bench-peers`), cobaya.csv and cmb.csv (`make bench-cobaya`), frames.csv, ncsids.txt and
-pendulum.txt (`make figures`), scaling.csv (`make bench-scaling`), skewed.csv (crates/towline-models/examples/frames.rs),
+pendulum.txt (`make figures`), scaling.csv (`make bench-scaling`), skewed.csv (crates/towline-models/examples/frames.rs), laplace.csv (benches/peers/laplace.py),
 gallery.csv (`make gallery-page`), sensitivity.csv (`make sensitivity`), workers.csv (`make bench-workers`), check.csv (`make check-data`), mixed_peers.csv (see mixed.py). Minutes are CONTRIBUTING's.
 
 A table of figures that is typed by hand is refused, unless `<!-- typed: WHY -->` stands above it; --check lists these.
@@ -237,7 +237,7 @@ def scaling():
         figures = {
             "CPU ms per draw": [two_digits(1000 * float(row["seconds_per_draw"])) for row in of],
             "peak memory, MB": [f"{float(row['megabytes']):.0f}" for row in of],
-            "autocorrelation time of the worst covariance parameter": [two_digits(float(row["autocorrelation_time"])) for row in of],
+            "autocorrelation time of the worst covariance parameter": [two_digits(float(row["autocorrelation_time"])) if row["autocorrelation_time"] else "" for row in of],
         }
         parts.append(table([what, *(f"{int(row['n']):,}" for row in of)], [[name, *cells] for name, cells in figures.items()]))
     return "\n".join(parts)
@@ -285,6 +285,21 @@ def skewed():
         cells = [f"{of['mean'][key]} / {of['mode'][key]}" for key in ("draws_per_cpu_second", "milliseconds_per_slow_evaluation", "accepted", "time_of_scales")]
         lines.append([MODELS[model][0] if model in MODELS else model, missing, *cells])
     header = ["model", "missing", "effective draws per CPU second", "ms for a slow evaluation", "accepted", "autocorrelation time of the worst scale"]
+    return table(header, lines)
+
+
+def laplace():
+    """Exact draws beside Laplace's approximation: seconds of either, and how many times as long."""
+    found, lines = {}, []
+    for row in rows("laplace.csv"):
+        found.setdefault(row["model"], {})[row["program"]] = row
+    for name, of in found.items():
+        program = next(one for one in of if one != "Towline")
+        theirs, own = of[program], of["Towline"]
+        times = [two_digits(float(own[key]) / float(theirs[key])) for key in ("cpu_seconds", "clock_seconds")]
+        seconds = [f"{one['cpu_seconds']} ({one['clock_seconds']})" for one in (theirs, own)]
+        lines.append([MODELS[name][0], program, *seconds, shown(own["least_effective_draws"]), f"{times[0]} ({times[1]})"])
+    header = ["model", "Laplace's fit by", "its CPU seconds (by the clock)", "Towline's", "least ESS", "times as long (by the clock)"]
     return table(header, lines)
 
 
@@ -338,7 +353,7 @@ def text(name):
 
 TABLES = {
     "frames": frames, "measured": measured, "commands": commands, "same-posteriors": same_posteriors, "intervals": intervals, "known": known, "scaling": scaling, "approximations": approximations,
-    "skewed": skewed, "workers": workers, "sensitivity": sensitivity, "peers": beside_nuts, "nuts": nuts, "gains": gains, "paper": paper, "dragging": dragging, "cmb": cmb,
+    "skewed": skewed, "workers": workers, "laplace": laplace, "sensitivity": sensitivity, "peers": beside_nuts, "nuts": nuts, "gains": gains, "paper": paper, "dragging": dragging, "cmb": cmb,
     "summary-ncsids": text("ncsids.txt"), "summary-pendulum": text("pendulum.txt"),
 }  # fmt: skip
 

@@ -23,7 +23,8 @@ for kind, colour, label, power in (
     axes[0].loglog(n, seconds, "o-", color=colour, label=label)
     # From the last point, where the highest power rules.
     axes[0].loglog(n, [seconds[-1] * (k / n[-1]) ** power for k in n], "--", color=colour, alpha=0.5, label=f"∝ N{ {3: '³', 1.5: '^1.5'}.get(power, '')}")
-    axes[1].semilogx(n, [float(row["autocorrelation_time"]) for row in of], "o-", color=colour)
+    timed = [row for row in of if row["autocorrelation_time"]]
+    axes[1].semilogx([int(row["n"]) for row in timed], [float(row["autocorrelation_time"]) for row in timed], "o-", color=colour)
     axes[2].loglog(n, [float(row["megabytes"]) for row in of], "o-", color=colour)
 axes[0].set_ylabel("CPU milliseconds per draw")
 axes[1].set_ylabel("autocorrelation time of the worst covariance parameter")

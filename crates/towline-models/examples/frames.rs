@@ -59,9 +59,10 @@ fn main() -> Any<()> {
     let resolved = Resolved::read(&ModelFile::read(Path::new(path))?)?;
     let (draws, rounds): (u64, u64) = (draws.parse()?, rounds.parse()?);
     let folder = std::env::temp_dir().join(format!("frames-{}", std::process::id()));
-    let missing = resolved.parts.clone().build()?.missing();
+    let model = resolved.parts.clone().build()?;
+    let (missing, tried) = (model.missing(), model.trial());
     println!(
-        "{path}: frames at the mode miss {missing:.2?}; per CPU second, least ESS, CPU seconds, longest warm-up, slow evaluations, those of warm-up, accepted, time of scales, R-hat"
+        "{path}: frames at the mode miss {missing:.2?}; moves tried in frames at the mean and at the mode were accepted {tried:.2?}; per CPU second, least ESS, CPU seconds, longest warm-up, slow evaluations, those of warm-up, accepted, time of scales, R-hat"
     );
     for seed in 1..=rounds {
         for (name, mean) in [("mean", true), ("mode", false)] {

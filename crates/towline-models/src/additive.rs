@@ -1,7 +1,8 @@
 //! The general path: fixed effects, a dense process and any sparse components together, η = Xβ + L v + Σ A_c u_c.
 //!
 //! y holds the coefficients and the process first, whitened (the border), then component by component y_c = F_cᵀ w_c, where
-//! F_c F_cᵀ is the precision of the component's free nodes: a priori y is standard normal, as on the other paths. The
+//! F_c F_cᵀ is the precision of the component's free nodes: a priori y is standard normal, as on the other paths; or the
+//! nodes themselves, y_c = w_c, where their precision is the same at every x (`quadratic`). The
 //! curvature is found in w, where it is sparse: H = Q + AᵀWA, with one pattern and one order of elimination for the whole
 //! fit. Constraints are exact: what an intrinsic component leaves open is taken away from η (A − D M for A), which
 //! changes H by a matrix of low rank (`low_rank`).
@@ -11,6 +12,7 @@ mod joint;
 mod low_rank;
 mod ordered;
 mod part;
+mod quadratic;
 mod report;
 mod root;
 mod size;
@@ -31,6 +33,7 @@ use crate::parameter::Register;
 use constraint::{Constraint, constraints};
 use joint::Joint;
 use part::Prior;
+use quadratic::Quadratic;
 use size::refuse_too_large;
 use std::sync::Arc;
 
@@ -91,6 +94,7 @@ impl Additive {
                 ordered: Arc::new(ordered),
                 takers: Arc::new(nodes.takers()),
                 constant: None,
+                quadratic: None,
                 component,
             });
             free += len;
@@ -98,12 +102,18 @@ impl Additive {
         for part in &mut parts {
             if part.component.structure.is_constant() {
                 let theta = vec![1.0; part.sources.len()];
-                let prior = part.prior(&part.precision(&theta)).ok_or_else(|| {
+                let precision = part.precision(&theta);
+                let prior = part.prior(&precision).ok_or_else(|| {
                     Error::model(format!(
                         "the precision of `{}` is not positive definite: its nodes are not held by each other or by a constraint",
                         part.component.name
                     ))
                 })?;
+                if let Some(factor) = &prior {
+                    let entries = &part.component.structure.nodes().entries;
+                    part.quadratic =
+                        Quadratic::new(&part.ordered, entries, &precision, factor).map(Arc::new);
+                }
                 part.constant = Some(prior);
             }
         }
@@ -171,9 +181,10 @@ impl Additive {
             let mut scale = vec![0.0; part.component.structure.nodes().count];
             part.component.structure.scale(&theta, &mut scale);
             let precision = part.precision(&theta);
-            let prior = match &part.constant {
-                Some(prior) => prior.clone(),
-                None => part.prior(&precision)?,
+            let prior = match (&part.quadratic, &part.constant) {
+                (Some(_), _) => None,
+                (None, Some(prior)) => prior.clone(),
+                (None, None) => part.prior(&precision)?,
             };
             at.precision.extend(precision);
             at.priors.push(prior);
@@ -185,6 +196,22 @@ impl Additive {
         at.along = along.map(|c| at.scales[c.part][c.node]).collect();
         let finite = at.design.iter().chain(&at.precision).all(|v| v.is_finite());
         finite.then_some(at)
+    }
+
+    /// The constant of the density of y, beside that of standard normal variables.
+    pub fn log_constant(&self) -> f64 {
+        let natural = self.parts.iter().filter_map(|p| p.quadratic.as_ref());
+        natural.map(|q| q.log_det).sum()
+    }
+
+    /// Standard normal numbers become a draw of y a priori.
+    pub fn drawn(&self, y: &mut [f64]) {
+        let border = self.border();
+        for part in self.parts.iter().filter(|p| p.quadratic.is_some()) {
+            if let Some(Some(factor)) = &part.constant {
+                factor.solve_transposed(&mut y[border + part.from..border + part.from + part.len]);
+            }
+        }
     }
 
     /// w of all components from their y, in place.

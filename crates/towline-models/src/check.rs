@@ -129,7 +129,7 @@ mod tests {
             let mut rng = Rng::stream(4, 0);
             let (x, y, _) = model.simulate(&mut rng).unwrap();
             let cache = model.prepare(&x).unwrap().unwrap();
-            let whole = model.log_density(&cache, &y) - cache.log_prior(&y);
+            let whole = model.log_density(&cache, &y) - model.log_prior(&cache, &y);
             let sum: f64 = model.pointwise(&cache, &y).iter().sum();
             assert!(
                 (whole - sum).abs() < 1e-9 * sum.abs().max(1.0),

@@ -14,7 +14,6 @@ use crate::fixed::Fixed;
 use crate::newton::System;
 use crate::parameter::{Slow, Source};
 use crate::sparse::{Sparse, SparseAt, SparseSystem};
-use crate::vector::square;
 use crate::warp::Warp;
 use std::borrow::Cow;
 use std::sync::atomic::AtomicU64;
@@ -24,7 +23,8 @@ use towline::{ModelError, OwnFrame, Target};
 /// How many prior draws tell where the middle of the prior is.
 const MIDDLE: usize = 101;
 
-/// A latent Gaussian model: y standard normal, η = A(x) y + offset, data given η from a family.
+/// A latent Gaussian model: y normal (standard, but for components whose precision never changes), η = A(x) y + offset, data
+/// given η from a family.
 ///
 /// The slow variables x are the parameters of covariances and of the family, on unbounded scales; the fast ones y
 /// are coefficients and latent values, standardised. See [`Builder`] for how to make one.
@@ -75,7 +75,7 @@ pub(crate) enum Latent {
 pub struct Cache {
     /// The slow parameters on the user's scale.
     pub(crate) values: Vec<f64>,
-    /// The log prior of x.
+    /// The log prior of x, and the constant of y's.
     base: f64,
     settled: Settled,
     pub(crate) at: At,
@@ -90,15 +90,7 @@ impl Cache {
         self.settled.value
     }
 
-    /// The log prior of x and y, without the constant of y's.
-    #[cfg(test)]
-    pub(crate) fn log_prior(&self, y: &[f64]) -> f64 {
-        let mut straight = y.to_vec();
-        let log = self.warp.as_ref().map(|w| w.straighten(y, &mut straight));
-        self.base + log.unwrap_or(0.0) - 0.5 * square(&straight)
-    }
-
-    /// The fast variables as they are a priori standard normal.
+    /// The fast variables as they are a priori normal.
     pub(crate) fn straight<'a>(&self, y: &'a [f64]) -> Cow<'a, [f64]> {
         match &self.warp {
             None => Cow::Borrowed(y),
@@ -212,13 +204,28 @@ impl LatentGaussian {
 
     /// The log density from η and straight y.
     fn finish(&self, cache: &Cache, y: &[f64], eta: &[f64]) -> f64 {
-        let value = cache.base - 0.5 * square(y) + self.likelihood.log_p(eta, cache.settled);
+        let prior = with_system!(self, cache, system => system.prior_inner(y, y));
+        self.finish_from(cache, prior, eta)
+    }
+
+    /// The same from yᵀPy, P being the prior precision of y.
+    fn finish_from(&self, cache: &Cache, prior: f64, eta: &[f64]) -> f64 {
+        let value = cache.base - 0.5 * prior + self.likelihood.log_p(eta, cache.settled);
         // Overflow far out: no mass there.
         if value.is_nan() {
             f64::NEG_INFINITY
         } else {
             value
         }
+    }
+
+    /// The log prior of x and y, without the constant of normal variables.
+    #[cfg(test)]
+    pub(crate) fn log_prior(&self, cache: &Cache, y: &[f64]) -> f64 {
+        let mut straight = y.to_vec();
+        let log = cache.warp.as_ref().map(|w| w.straighten(y, &mut straight));
+        let square = with_system!(self, cache, system => system.prior_inner(&straight, &straight));
+        cache.base + log.unwrap_or(0.0) - 0.5 * square
     }
 
     /// The middle of the prior of x, coordinate by coordinate.
@@ -251,7 +258,10 @@ impl LatentGaussian {
     ) -> Result<(Vec<f64>, Vec<f64>, Self), ModelError> {
         loop {
             let x: Vec<f64> = self.slow.iter().map(|s| s.draw(rng)).collect();
-            let y: Vec<f64> = (0..self.fast_dim()).map(|_| rng.normal()).collect();
+            let mut y: Vec<f64> = (0..self.fast_dim()).map(|_| rng.normal()).collect();
+            if let Latent::Additive(additive) = &self.latent {
+                additive.drawn(&mut y);
+            }
             let Some(cache) = self.plain(&x)? else {
                 continue;
             };
@@ -271,6 +281,7 @@ impl LatentGaussian {
 
 mod judge;
 mod target;
+mod trial;
 
 #[cfg(test)]
 mod skewed;

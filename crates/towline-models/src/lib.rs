@@ -1,4 +1,4 @@
-//! Latent Gaussian models: a linear predictor η = A(x) y, with y standard normal a priori, seen through a likelihood.
+//! Latent Gaussian models: a linear predictor η = A(x) y, with y normal a priori, seen through a likelihood.
 //!
 //! Gaussian process classification, geostatistics and generalized linear mixed models are all of this form. The covariance
 //! parameters x are slow (a new x means a new factorisation), the latent y are fast.

@@ -1,6 +1,6 @@
 //! The mode of the latent variables at one x, by Newton's method, and the frame there or at the mean.
 //!
-//! The surface −½|y|² + log p(data | A y) is concave for every family here, so Newton's method with steps that are halved
+//! The surface −½ yᵀPy + log p(data | A y) is concave for every family here, so Newton's method with steps that are halved
 //! where they do not climb finds its top from anywhere. Close to it, a factorisation serves for several steps.
 
 use crate::expectation::{self, Found, Frozen};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use towline::OwnFrame;
 use towline::linalg::{Root, RootMap};
 
-/// A linear predictor η = A y, and systems with H = I + AᵀWA.
+/// A linear predictor η = A y, and systems with H = P + AᵀWA, where P is the prior precision of y: nearly always the identity.
 pub(crate) trait System {
     /// The factor with which a step is solved for: whatever is cheapest to make.
     type Step;
@@ -26,6 +26,16 @@ pub(crate) trait System {
 
     /// out = Aᵀ g.
     fn pull(&self, g: &[f64], out: &mut [f64], spare: &mut [f64]);
+
+    /// aᵀPb.
+    fn prior_inner(&self, a: &[f64], b: &[f64]) -> f64 {
+        inner(a, b)
+    }
+
+    /// Takes Py from g, and returns yᵀPy.
+    fn take_prior(&self, y: &[f64], g: &mut [f64]) -> f64 {
+        take(y, g)
+    }
 
     /// The latent values themselves, on a scale that does not depend on x.
     fn natural(&self, y: &[f64]) -> Vec<f64>;
@@ -57,6 +67,12 @@ pub(crate) trait System {
         let _ = (root, eta, skew);
         Default::default()
     }
+}
+
+/// Takes y from g, and returns |y|².
+pub(crate) fn take(y: &[f64], g: &mut [f64]) -> f64 {
+    g.iter_mut().zip(y).for_each(|(g, y)| *g -= y);
+    square(y)
 }
 
 /// Working space of a search.
@@ -157,7 +173,8 @@ pub(crate) fn mode<S: System>(
         trial: vec![0.0; rows],
     };
     let mut evaluations = 1;
-    let height = |y: &[f64], eta: &[f64]| likelihood.log_p(eta, settled) - 0.5 * square(y);
+    let height =
+        |y: &[f64], eta: &[f64]| likelihood.log_p(eta, settled) - 0.5 * system.prior_inner(y, y);
     let place = |y: &[f64], work: &mut Work| {
         system.push(y, &mut work.eta, &mut work.spare);
         for (e, o) in work.eta.iter_mut().zip(offset) {
@@ -206,11 +223,9 @@ pub(crate) fn mode<S: System>(
         } = work;
         likelihood.slope(eta, settled, slope);
         system.pull(slope, gradient, spare);
-        for (g, v) in gradient.iter_mut().zip(y) {
-            *g -= v;
-        }
+        system.take_prior(y, gradient)
     };
-    climb(&y, &mut gradient, &mut work);
+    let mut own = climb(&y, &mut gradient, &mut work);
     let (mut steps, mut converged) = (0, false);
     'search: while steps < MOST_STEPS {
         likelihood.weight(&work.eta, settled, &mut weights);
@@ -237,16 +252,15 @@ pub(crate) fn mode<S: System>(
             last = squared;
             steps += 1;
             system.push(&direction, &mut along, &mut work.spare);
+            let across = system.prior_inner(&y, &direction);
+            let ahead = system.prior_inner(&direction, &direction);
             let mut length = 1.0;
             let mut climbed = false;
             for _ in 0..MOST_HALVINGS {
                 for ((t, e), a) in work.trial.iter_mut().zip(&work.eta).zip(&along) {
                     *t = e + length * a;
                 }
-                let half: f64 = 0.5
-                    * (square(&y)
-                        + 2.0 * length * inner(&y, &direction)
-                        + length * length * square(&direction));
+                let half: f64 = 0.5 * (own + 2.0 * length * across + length * length * ahead);
                 let there = likelihood.log_p(&work.trial, settled) - half;
                 evaluations += 1;
                 if there >= value + 1e-4 * length * squared - ROUNDING * value.abs() {
@@ -265,7 +279,7 @@ pub(crate) fn mode<S: System>(
                 *v += length * d;
             }
             std::mem::swap(&mut work.eta, &mut work.trial);
-            climb(&y, &mut gradient, &mut work);
+            own = climb(&y, &mut gradient, &mut work);
             evaluations += 2;
             if length < 1.0 || steps >= MOST_STEPS {
                 break;

@@ -1,6 +1,7 @@
 //! One component among others, with the factor of its prior.
 
 use super::ordered::Ordered;
+use super::quadratic::Quadratic;
 use crate::component::Component;
 use crate::parameter::Source;
 use crate::sparse::factor::SparseFactor;
@@ -21,9 +22,11 @@ pub(crate) struct Part {
     pub(super) takers: Arc<Vec<Vec<(u32, f64)>>>,
     /// Its factor, where that is the same at every x.
     pub(super) constant: Option<Prior>,
+    /// Its precision, where the nodes themselves are its y.
+    pub(super) quadratic: Option<Arc<Quadratic>>,
 }
 
-/// F of a component's prior precision; `None` for the identity.
+/// F of the prior precision of a component's nodes, y = Fᵀw; `None` where y are the nodes.
 pub(super) type Prior = Option<Arc<SparseFactor>>;
 
 impl Part {

@@ -1,8 +1,8 @@
 //! The system at one x: η from y, and the curvature's root.
 
 use super::{Additive, AdditiveAt, AdditiveRoot};
-use crate::newton::{System, Work};
-use crate::vector::wide;
+use crate::newton::{System, Work, take};
+use crate::vector::{inner, wide};
 
 /// The system at one x.
 pub(crate) struct AdditiveSystem<'a> {
@@ -76,6 +76,34 @@ impl System for AdditiveSystem<'_> {
                 factor.solve(&mut free[part.from..part.from + part.len]);
             }
         }
+    }
+
+    fn prior_inner(&self, a: &[f64], b: &[f64]) -> f64 {
+        let border = self.additive.border();
+        let mut sum = inner(&a[..border], &b[..border]);
+        for part in &self.additive.parts {
+            let range = border + part.from..border + part.from + part.len;
+            let (a, b) = (&a[range.clone()], &b[range]);
+            sum += match &part.quadratic {
+                Some(quadratic) => quadratic.inner(a, b),
+                None => inner(a, b),
+            };
+        }
+        sum
+    }
+
+    fn take_prior(&self, y: &[f64], g: &mut [f64]) -> f64 {
+        let border = self.additive.border();
+        let mut square = take(&y[..border], &mut g[..border]);
+        for part in &self.additive.parts {
+            let range = border + part.from..border + part.from + part.len;
+            let (y, g) = (&y[range.clone()], &mut g[range]);
+            square += match &part.quadratic {
+                Some(quadratic) => quadratic.take_from(y, g),
+                None => take(y, g),
+            };
+        }
+        square
     }
 
     fn natural(&self, y: &[f64]) -> Vec<f64> {

@@ -2,7 +2,8 @@
 //!
 //! A frame at the mean takes longer to find than one at the mode, by a tenth to a half. Where the data say much about every
 //! effect, both are the same, and that is for nothing. What the mode misses is the divergence between the two, summed over all
-//! observations; it is looked at near the posterior's mode, which a coarse search finds. Everything is a function of the data
+//! observations; it is looked at near the posterior's mode, which a coarse search finds. Where that is something, moves are tried
+//! in both frames (`trial`), since what is missed everywhere alike loses none. Everything is a function of the data
 //! alone, so that a run and whoever resumes it decide alike.
 
 use super::{At, Cache, Latent, LatentGaussian};
@@ -15,6 +16,9 @@ use crate::sparse::SparseSystem;
 
 /// The divergence that is worth it: see docs/benchmarks.md for what was measured on either side of it.
 pub(super) const WORTH: f64 = 1.0;
+/// How many times as much a slow evaluation with a frame at the mean costs: 1.1 to 1.6 measured (docs/figures/skewed.csv). Moves must
+/// bring as many times as much.
+const PRICE: f64 = 1.5;
 /// Frames that the search may take, and its first and its last step: parameters are logarithms, or of a similar scale.
 const MOST_FRAMES: usize = 60;
 const FIRST_STEP: f64 = 1.0;
@@ -25,7 +29,10 @@ impl LatentGaussian {
     pub(super) fn frozen(&self) -> Option<&Frozen> {
         let decide = || {
             let looked = (self.worth < f64::INFINITY).then(|| self.look()).flatten();
-            looked.filter(|(missing, _)| *missing > self.worth)?.1
+            let (x, _, frozen) = looked.filter(|(_, missing, _)| *missing > self.worth)?;
+            // Whoever asks for them whatever they bring has them.
+            let asked = self.worth <= 0.0;
+            frozen.filter(|frozen| asked || self.gain(&x, frozen).is_none_or(|gain| gain > PRICE))
         };
         self.frozen.get_or_init(decide).as_ref()
     }
@@ -34,15 +41,34 @@ impl LatentGaussian {
     /// observations together. `None` where it cannot be had at a price that is worth it.
     #[doc(hidden)]
     pub fn missing(&self) -> Option<f64> {
-        self.look().map(|(missing, _)| missing)
+        self.look().map(|(_, missing, _)| missing)
     }
 
-    fn look(&self) -> Option<(f64, Option<Frozen>)> {
+    /// The shares of slow moves that frames at the mean and at the mode would have accepted near the posterior's mode.
+    #[doc(hidden)]
+    pub fn trial(&self) -> Option<[f64; 2]> {
+        let (x, _, frozen) = self.look()?;
+        self.tried(&x, &frozen?)
+    }
+
+    /// How many times as many effective draws frames at the mean bring for as many slow moves: with proposals that are nearly
+    /// independent draws, of which a share a is accepted, the autocorrelation time is (2 − a) / a.
+    fn gain(&self, x: &[f64], frozen: &Frozen) -> Option<f64> {
+        let [mean, mode] = self.tried(x, frozen)?;
+        let worth = |a: f64| a / (2.0 - a);
+        Some(worth(mean) / worth(mode)).filter(|gain| gain.is_finite())
+    }
+
+    /// Where it was looked, what is missing there, and what frames at the mean are found from.
+    #[allow(clippy::type_complexity)]
+    fn look(&self) -> Option<(Vec<f64>, f64, Option<Frozen>)> {
         if !(matches!(self.latent, Latent::Sparse(_)) && self.likelihood.is_skewed()) {
             return None;
         }
-        let cache = self.plain(&self.highest()?).ok()??;
-        with_system!(self, cache, system => look(&system, self, &cache))
+        let x = self.highest()?;
+        let cache = self.plain(&x).ok()??;
+        let (missing, frozen) = with_system!(self, cache, system => look(&system, self, &cache))?;
+        Some((x, missing, frozen))
     }
 
     /// About where the marginal is highest, by frames at the mean: Laplace's estimate finds too small a spread of groups in just

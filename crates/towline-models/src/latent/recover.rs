@@ -6,7 +6,7 @@ use crate::sparse::partials_of;
 use towline::ModelError;
 
 impl LatentGaussian {
-    /// The cache and y (as they are standard normal a priori) of a stored draw: `row` holds what [`report`](towline::Model::report) made of it, latent values
+    /// The cache and y (as they are normal a priori) of a stored draw: `row` holds what [`report`](towline::Model::report) made of it, latent values
     /// included. `None` where the row is outside the support.
     ///
     /// # Errors
@@ -99,7 +99,7 @@ mod tests {
         for (a, b) in cache.straight(&y).iter().zip(&back) {
             assert!((a - b).abs() < 1e-6, "{a} {b}");
         }
-        let prior = |cache: &crate::Cache, y: &[f64]| cache.log_prior(y);
+        let prior = |cache: &crate::Cache, y: &[f64]| model.log_prior(cache, y);
         let (a, b) = (
             model.log_density(&cache, &y) - prior(&cache, &y),
             model.log_density(&again, &back) - prior(&again, &back),

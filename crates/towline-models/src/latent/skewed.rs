@@ -3,6 +3,7 @@
 use super::*;
 use crate::family::Sites;
 use crate::newton::{Centre, System};
+use crate::vector::square;
 use crate::{Builder, Data, Grouping, Value};
 use towline::linalg::{Root, RootMap};
 use towline::{Prior, Rng, Scratch};
@@ -190,25 +191,63 @@ fn variances_of_predictors_are_those_of_the_root() {
 
 #[test]
 fn frames_are_brought_to_the_mean_where_the_mode_misses_something_and_nowhere_else() {
-    // Hundreds of pairs that are both 0 or both 1, which speaks for a large spread; and few large groups, which say enough of each.
-    for (sizes, wanted) in [(&[2; 400][..], true), (&[60, 40, 50, 70][..], false)] {
-        let mut model = groups(sizes, Family::BernoulliLogit, true, 1);
+    // Groups of one and two with a large spread, within larger ones; and few large groups, which say enough of each.
+    let mut rng = Rng::stream(12, 0);
+    let small: Vec<usize> = (0..1600).map(|g| 1 + g % 2).collect();
+    let outer: Vec<f64> = (0..160).map(|_| rng.normal()).collect();
+    for (sizes, levels, wanted) in [(&small[..], 160, true), (&[60, 40, 50, 70], 1, false)] {
+        let mut model = groups(sizes, Family::BernoulliLogit, true, levels);
         if wanted {
-            let alike = (0..800).map(|i| f64::from(u8::from(i / 2 * 7 % 10 < 6)));
-            model = model.with_response(alike.collect());
+            let mut response = Vec::new();
+            for (g, size) in sizes.iter().enumerate() {
+                let eta = outer[g % levels] + 2.0 * rng.normal();
+                let mut one = |_| f64::from(u8::from(rng.uniform() < 1.0 / (1.0 + (-eta).exp())));
+                response.extend((0..*size).map(&mut one));
+            }
+            model = model.with_response(response);
         }
+        let x = vec![1.0; model.slow_dim()];
         (model.worth, model.frozen) = (judge::WORTH, Default::default());
         let missing = model.missing().unwrap();
-        let cache = model.prepare(&[1.0]).unwrap().unwrap();
-        assert_eq!(cache.own.is_some(), wanted, "it misses {missing}");
+        let cache = model.prepare(&x).unwrap().unwrap();
+        let tried = model.trial();
+        assert_eq!(
+            cache.own.is_some(),
+            wanted,
+            "it misses {missing}, tried: {tried:?}"
+        );
         // Whoever decides otherwise is heard.
         let other = model.clone().corrected(!wanted);
-        let cache = other.prepare(&[1.0]).unwrap().unwrap();
+        let cache = other.prepare(&x).unwrap().unwrap();
         assert_eq!(cache.own.is_some(), !wanted);
         // A clone decides alike; other data decide anew.
         let again = model.with_response(model.response.clone());
         assert_eq!(again.missing(), Some(missing));
     }
+}
+
+/// Counts of thousands of groups: every conditional is a little skewed, but their spread is known so well that slow steps are short.
+#[test]
+fn frames_stay_at_the_mode_where_what_it_misses_loses_no_moves() {
+    let mut rng = Rng::stream(11, 0);
+    let mut counts = Vec::new();
+    for _ in 0..2500 {
+        let least = (-(0.2 + rng.normal()).exp()).exp();
+        for _ in 0..3 {
+            // Knuth's way to a Poisson number.
+            let (mut count, mut product) = (0.0, rng.uniform());
+            while product > least {
+                (count, product) = (count + 1.0, product * rng.uniform());
+            }
+            counts.push(count);
+        }
+    }
+    let mut model = groups(&[3; 2500], Family::Poisson, true, 1).with_response(counts);
+    (model.worth, model.frozen) = (judge::WORTH, Default::default());
+    let (missing, tried) = (model.missing().unwrap(), model.trial().unwrap());
+    assert!(missing > judge::WORTH, "it misses {missing}");
+    let cache = model.prepare(&[0.0]).unwrap().unwrap();
+    assert!(cache.own.is_none(), "tried: {tried:?}");
 }
 
 #[test]

@@ -10,11 +10,16 @@ use std::sync::atomic::Ordering;
 use towline::{ModelError, OwnFrame, Scratch, Target};
 
 impl LatentGaussian {
-    /// What the slow computation leaves behind, without a frame: its y are standard normal a priori.
+    /// What the slow computation leaves behind, without a frame and what straightens y by it.
     pub(crate) fn plain(&self, x: &[f64]) -> Result<Option<Cache>, ModelError> {
         let values: Vec<f64> = self.slow.iter().zip(x).map(|(s, x)| s.value(*x)).collect();
         let base: f64 = self.slow.iter().zip(x).map(|(s, x)| s.log_prior(*x)).sum();
         // Overflow and underflow of a parameter: far outside what any prior allows.
+        let constant = match &self.latent {
+            Latent::Additive(additive) => additive.log_constant(),
+            _ => 0.0,
+        };
+        let base = base + constant;
         let inside = self
             .slow
             .iter()
@@ -159,13 +164,11 @@ impl Target for LatentGaussian {
         self.eta_of(cache, straight, eta, spare);
         self.likelihood.slope(eta, cache.settled, slope);
         with_system!(self, cache, system => system.pull(slope, gradient, spare));
-        for (g, v) in gradient.iter_mut().zip(&*straight) {
-            *g -= v;
-        }
+        let prior = with_system!(self, cache, system => system.take_prior(straight, gradient));
         if let Some(warp) = &cache.warp {
             warp.gradient(y, gradient);
         }
-        Some(log_jacobian + self.finish(cache, straight, eta))
+        Some(log_jacobian + self.finish_from(cache, prior, eta))
     }
 
     fn has_own_frame(&self) -> bool {

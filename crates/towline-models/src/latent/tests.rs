@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::triangle::Triangle;
+use crate::vector::square;
 use crate::{Builder, Covariance, Data, Distance, Grouping, Places, Process, Shape, Value};
 use towline::linalg::Root;
 use towline::{Model, Prior, Rng, Scratch};
