@@ -24,9 +24,20 @@ class Bent:
         began = time.monotonic()
         time.sleep(self.seconds)
         end_if_asked(self.folder)
+        hang_if_asked(self.folder)
         with open(os.path.join(self.folder, f"{os.getpid()}-{threading.get_ident()}.log"), "a") as log:
             log.write(f"{float(x[0])!r} {float(x[1])!r} {began} {time.monotonic()}\n")
         return np.array([-0.5 * x[0] ** 2 - 2.0 * (x[1] - 0.3 * x[0] ** 2) ** 2, np.sin(x[0])])
+
+
+def hang_if_asked(folder):
+    """Hangs twice in the middle of warm-up."""
+    for left in ("hang", "hang.1"):
+        path = os.path.join(folder, left)
+        if os.path.exists(path) and len(read(folder)) > 60:
+            with contextlib.suppress(FileNotFoundError):
+                os.rename(path, os.path.join(folder, "hang.1" if left == "hang" else "hung"))
+                time.sleep(60)
 
 
 def end_if_asked(folder):
@@ -119,6 +130,17 @@ def test_an_evaluation_that_ends_its_process_ends_the_run_which_then_repeats_lit
     again = [line for line in read(tmp_path / "broken") if line[2] > began and line[:2] in before]
     # What was under way beside it, and where two chains stand.
     assert len(again) <= 8, len(again)
+
+
+def test_evaluations_that_hang_are_given_up_and_their_processes_replaced(tmp_path):
+    model = density(tmp_path / "hanging")
+    (tmp_path / "hanging" / "hang").touch()
+    begun = time.monotonic()
+    run = towline.sample(model, error=0.1, workers=2, failures="outside", evaluation_limit=1, **OPTIONS)
+    assert time.monotonic() - begun < 50
+    assert any("longer than" in str(failure) for failure in run.failures)
+    # Both processes hung, and others took their places.
+    assert len({line[4] for line in read(tmp_path / "hanging")}) >= 3
 
 
 def test_a_model_that_cannot_be_sent_is_evaluated_in_threads(tmp_path):

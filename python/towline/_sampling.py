@@ -186,7 +186,7 @@ def _run(
     team = None
     if mode == "processes" and (settings.get("workers") or 1) > 1:
         # Chains wait in threads of this process, and processes make slow evaluations for them.
-        mode, team = "threads", _team(model, settings["workers"], parallel)
+        mode, team = "threads", _team(model, settings["workers"], _limit(settings, folder), parallel)
         cores = cores or settings["workers"]
     if mode == "processes" and _weighs(settings, folder):
         if parallel == "processes":
@@ -282,13 +282,20 @@ def _mode(model: Any, parallel: Any, chains: int | None, folder: Path) -> str:
     return parallel
 
 
-def _team(model: Any, workers: int, parallel: Any) -> Any:
+def _limit(settings: dict[str, Any], folder: Path) -> float | None:
+    """Seconds that an evaluation may take, in a run that begins or is resumed."""
+    if "evaluation_limit" in settings or not (folder / "manifest.json").exists():
+        return settings.get("evaluation_limit")
+    return open_run(folder).manifest["options"].get("evaluation_limit")
+
+
+def _team(model: Any, workers: int, limit: float | None, parallel: Any) -> Any:
     """Processes that make slow evaluations; nothing where the model cannot be sent to them, and nobody insists."""
     from ._processes import packed
     from ._workers import Team
 
     try:
-        return Team(packed(model), workers)
+        return Team(packed(model), workers, limit)
     except _towline.Error as error:
         if parallel == "processes":
             raise

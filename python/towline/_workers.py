@@ -8,6 +8,7 @@ are made here, as without workers. A worker that dies (killed for want of memory
 from __future__ import annotations
 
 import atexit
+import contextlib
 import pickle
 import signal
 import socket
@@ -23,6 +24,8 @@ import numpy as np
 
 #: Seconds that a worker may take to end by itself.
 PATIENCE = 5.0
+#: Seconds beyond the limit of an evaluation: it is the engine that judges.
+GRACE = 1.0
 _HERE = str(Path(__file__).parent.parent)
 
 
@@ -33,11 +36,11 @@ class WorkerLost(RuntimeError):
 class Worker:
     """One process, and what goes to and from it."""
 
-    def __init__(self, payload: bytes, serving: str) -> None:
-        self.payload, self.serving = payload, serving
+    def __init__(self, payload: bytes, serving: str, limit: float | None) -> None:
+        self.payload, self.serving, self.limit = payload, serving, limit
         self.forgotten: list[int] = []
         self.busy = False
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes]
 
     def start(self) -> None:
         """Begins the process, or begins it anew: a theory code may have taken its process with it."""
@@ -51,30 +54,43 @@ class Worker:
         self.connection = Connection(ours.detach())
         self.connection.send_bytes(self.payload)
 
-    def ask(self, what: str, *arguments: Any) -> Any:
-        """Asks, and waits for the answer; the caller has the worker for itself."""
+    def wait(self, limit: float | None = None) -> Any:
+        """The answer to what was asked, or that the process has its model."""
         try:
-            if self.process is None:
-                self.start()
-            forgotten, self.forgotten = self.forgotten, []
-            self.connection.send((what, arguments, forgotten))
-            kind, answer = self.connection.recv()
+            kind, answer = self.connection.recv() if self.connection.poll(limit) else ("late", None)
         except (EOFError, OSError) as gone:
-            raise WorkerLost(f"a worker's process ended {self._ended()} in the middle of an evaluation") from gone
+            raise WorkerLost(f"a worker's process ended {self._begin_anew()} in the middle of an evaluation") from gone
+        if kind == "late":
+            # The engine has given it up already, and says so; another process takes its place.
+            self._begin_anew()
+            raise TimeoutError("the evaluation took longer than it may")
         if kind == "failed":
             raise answer
         return answer
 
-    def _ended(self) -> str:
-        process, self.process = self.process, None
-        code = process.wait() if process is not None else 0
+    def ask(self, what: str, *arguments: Any) -> Any:
+        """Asks, and waits for the answer; the caller has the worker for itself."""
+        forgotten, self.forgotten = self.forgotten, []
+        with contextlib.suppress(OSError):  # where it has ended, its answer says so
+            self.connection.send((what, arguments, forgotten))
+        return self.wait(self.limit)
+
+    def _begin_anew(self) -> str:
+        """Ends the process if it has not ended, and begins another, ready before anybody's time is measured; returns how it ended."""
+        process = self.process
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(0.2)
+        process.kill()
+        code = process.wait()
+        self.connection.close()
+        self.start()
+        with contextlib.suppress(EOFError, OSError):
+            self.connection.recv()
         return f"by signal {-code}" if code < 0 else f"with exit code {code}"
 
     def end(self) -> None:
         """Ends the process."""
-        process, self.process = self.process, None
-        if process is None:
-            return
+        process = self.process
         if self.busy:
             # Somebody still waits for an evaluation that hangs, or that nobody needs any more.
             process.kill()
@@ -91,10 +107,19 @@ class Team:
 
     serving = "towline._workers"
 
-    def __init__(self, payload: bytes, count: int) -> None:
-        self.workers = [Worker(payload, self.serving) for _ in range(count)]
+    def __init__(self, payload: bytes, count: int, limit: float | None = None) -> None:
+        limit = None if limit is None else limit + GRACE
+        self.workers = [Worker(payload, self.serving, limit) for _ in range(count)]
         self._free = threading.Condition()
         atexit.register(self.end)
+        for worker in self.workers:
+            worker.start()
+        try:
+            for worker in self.workers:
+                worker.wait()
+        except BaseException:
+            self.end()
+            raise
 
     def _take(self, worker: Worker | None) -> Worker:
         """This worker, or any, for the caller alone."""
@@ -146,16 +171,17 @@ def answer_with(descriptor: int, answer: Any) -> None:
     # Ctrl-C is for whoever began the run, who ends this process when it is time.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     connection = Connection(descriptor)
-    model = None
     try:
-        payload = connection.recv_bytes()
+        try:
+            model = pickle.loads(connection.recv_bytes())
+            data = _pickled(("answer", None))
+        except Exception as error:
+            data = _pickled(("failed", _portable(error)))
+        connection.send_bytes(data)
         while True:
             what, arguments, forgotten = connection.recv()
             try:
-                if model is None:
-                    model = pickle.loads(payload)
-                message = ("answer", answer(model, what, arguments, forgotten))
-                data = _pickled(message)
+                data = _pickled(("answer", answer(model, what, arguments, forgotten)))
             except Exception as error:
                 data = _pickled(("failed", _portable(error)))
             connection.send_bytes(data)

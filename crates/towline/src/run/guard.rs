@@ -163,15 +163,17 @@ impl<M: Target + ?Sized, const CLOSE: bool> Target for Guard<'_, M, CLOSE> {
         }
         self.watch.note_x(x);
         self.watch.slow_evaluations.fetch_add(1, Ordering::Relaxed);
-        let begun = Instant::now();
+        let begun = self.looked.as_ref().map(|_| Instant::now());
         let answer = match self.ahead {
             Some(ahead) if self.lenient => self.caught(&[], || ahead.prepare(x)),
             Some(ahead) => Some(ahead.prepare(x)),
             None => self.watched(&[], || self.model.prepare(x)),
         };
         // Of those that were ready nothing was left to wait for; their batch had one that was not.
-        self.slowest
-            .fetch_max(begun.elapsed().as_micros() as u64, Ordering::Relaxed);
+        if let Some(begun) = begun {
+            let took = begun.elapsed().as_micros() as u64;
+            self.slowest.fetch_max(took, Ordering::Relaxed);
+        }
         self.judged(&[], answer)
     }
 
