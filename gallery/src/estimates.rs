@@ -11,6 +11,9 @@ use towline::{Column, Cost, Model, ModelError, Rng, Role, Target, Warmup};
 /// Independent draws from which true moments come.
 const TRUTH: usize = 2_000_000;
 
+/// The standard error that is asked for, by which learning ends.
+const ERROR: f64 = 0.03;
+
 /// A target with the logarithm of its integral.
 #[derive(Debug)]
 pub struct Constant {
@@ -177,6 +180,7 @@ pub fn replicate(
         let mut rng = Rng::stream(500 + seed, 0);
         let warmup = Warmup {
             cost: Cost::Ratio(1000.0),
+            error: Some(ERROR),
             ..Warmup::default()
         };
         let (x, y) = known
@@ -198,7 +202,7 @@ pub fn replicate(
         for (k, x) in scale.points(most).iter().enumerate() {
             points.push(scale.weigh(&model, k, x)?);
         }
-        let estimator = Estimator::new(scale, names.clone(), 0.03, 1);
+        let estimator = Estimator::new(scale, names.clone(), ERROR, 1);
         for one in &mut found {
             let Some(now) = estimator.estimates(&points[..one.points]) else {
                 continue;

@@ -113,6 +113,7 @@ impl<M: Model> std::fmt::Debug for One<M> {
 impl<M: Model> One<M> {
     fn warmup(&self) -> Warmup {
         Warmup {
+            error: None,
             slow_evaluations: None,
             cost: self.plan.ratio.map_or(Cost::Measured, Cost::Ratio),
         }

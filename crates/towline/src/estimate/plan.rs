@@ -1,14 +1,12 @@
 //! How many slow points an error asks for, and whether a chain would be cheaper: decided by counting evaluations.
 
 use super::estimates::Estimates;
+use crate::warmup::enough::{fewest_points, with_margin};
 
-/// The first batch: enough for a jackknife, and so many more for every slow variable that they can be told apart.
-const FIRST: usize = 40;
-const FIRST_EACH: usize = 8;
-/// A prediction of how many points are needed is off: so much more than it says.
-const MARGIN: f64 = 1.15;
 /// A batch at most multiplies the points by this: the next prediction is a better one.
 const GROWTH: f64 = 2.0;
+/// Weights whose tail seems too heavy are given up with so many times the first points.
+const MOST_DOUBTED: f64 = 4.0;
 /// Slow evaluations of a chain for each effective draw, as measured on the gallery (1.5 to 1.9), and what is left of its
 /// warm-up once the marginal is learned: so many, and more for every slow variable.
 const CHAIN_EACH: f64 = 1.7;
@@ -35,7 +33,7 @@ pub fn need(
     now: Option<&Estimates>,
     done: usize,
 ) -> Need {
-    let first = FIRST + FIRST_EACH * slow;
+    let first = fewest_points(slow);
     if done < first {
         return Need::Points(first);
     }
@@ -49,13 +47,20 @@ pub fn need(
         if column.se == 0.0 { 0.0 } else { ratio / error }
     };
     let worst = columns.iter().map(ratio).fold(0.0, f64::max);
-    if now.is_poor() || worst.is_nan() {
+    if worst.is_nan() {
         return Need::Chain;
+    }
+    if now.is_poor() {
+        // The tail's index is known to a half where there are fifty points: twice as many say more, and cost less than a chain.
+        return match GROWTH * done as f64 <= MOST_DOUBTED * first as f64 {
+            true => Need::Points((GROWTH * done as f64) as usize),
+            false => Need::Chain,
+        };
     }
     if worst <= 1.0 {
         return Need::Enough;
     }
-    let wanted = MARGIN * done as f64 * worst * worst;
+    let wanted = with_margin(done as f64 * worst * worst);
     let chain = (CHAIN_BASE[0] + CHAIN_BASE[1] * slow) as f64 + CHAIN_EACH / (error * error);
     if wanted - done as f64 > chain || wanted > MOST as f64 {
         return Need::Chain;
@@ -97,12 +102,15 @@ mod tests {
     #[test]
     fn points_are_asked_for_until_the_error_is_there_unless_a_chain_is_cheaper() {
         let ask = |now: &Estimates, done| need(0.03, 1, &[0], Some(now), done);
-        assert_eq!(need(0.03, 1, &[0], None, 0), Need::Points(48));
-        assert_eq!(ask(&with(0.05, 0.2), 48), Need::Enough);
-        assert_eq!(ask(&with(0.07, 0.2), 48), Need::Points(76));
-        assert_eq!(ask(&with(0.2, 0.2), 48), Need::Points(96));
-        // Error 0.5 sd with 48 points: some 15,000 would be needed, and a chain takes 2,200.
-        assert_eq!(ask(&with(1.0, 0.2), 48), Need::Chain);
-        assert_eq!(ask(&with(0.05, 0.9), 48), Need::Chain);
+        assert_eq!(need(0.03, 1, &[0], None, 0), Need::Points(50));
+        assert_eq!(ask(&with(0.05, 0.2), 50), Need::Enough);
+        assert_eq!(ask(&with(0.07, 0.2), 50), Need::Points(79));
+        assert_eq!(ask(&with(0.2, 0.2), 50), Need::Points(100));
+        // Error 0.5 sd with 50 points: some 16,000 would be needed, and a chain takes 2,200.
+        assert_eq!(ask(&with(1.0, 0.2), 50), Need::Chain);
+        // A poor tail is looked at again, twice.
+        assert_eq!(ask(&with(0.05, 0.9), 50), Need::Points(100));
+        assert_eq!(ask(&with(0.05, 0.9), 100), Need::Points(200));
+        assert_eq!(ask(&with(0.05, 0.9), 200), Need::Chain);
     }
 }

@@ -18,6 +18,7 @@ use crate::store::{
     Batches, Checkpoint, Clock, Draws, Failure, Failures, Looked, Manifest, Moments, Seconds,
     Stage, Stages,
 };
+use crate::warmup::Warmup;
 use crate::warmup::tuning::Tuning;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -286,7 +287,10 @@ fn first_checkpoint(
     } else {
         watch.show(|progress| progress.phase = Phase::WarmingUp(0));
         guard.looked = Some(Looked::open(&job.folder, k, job.manifest.fingerprint())?);
-        let warmup = Settings::recorded(&job.manifest).warmup();
+        let warmup = Warmup {
+            error: job.manifest.options.error.filter(|_| job.weighs),
+            ..Settings::recorded(&job.manifest).warmup()
+        };
         let common = all.iter().map(|s| s.stage).min().flatten();
         let mut warming = if let Some(stage) = common {
             let stage = stages.load(stage)?;

@@ -163,6 +163,7 @@ impl Settings {
         Warmup {
             slow_evaluations: self.warmup,
             cost: self.cost,
+            error: None,
         }
     }
 

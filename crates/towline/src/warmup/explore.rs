@@ -6,9 +6,10 @@
 
 use super::common::{self, Common};
 use super::curvature;
+use super::enough::Aim;
 use super::limits::explore::{
-    AGAIN, BATCH_BASE, BATCH_EACH, BATCH_SHARE, CANDIDATES, DEVIATIONS, FURTHER, IN_A_ROW,
-    LARGE_ERRORS, MORE, MOST_SEARCHES, NOTHING_THERE, PLACES, SEARCHED, SMALL_ERROR, START_HEAT,
+    AGAIN, BATCH_BASE, BATCH_EACH, BATCH_SHARE, CANDIDATES, DEVIATIONS, DEVIATIONS_OF_WEIGHTS,
+    FURTHER, LARGE_ERRORS, MORE, MOST_SEARCHES, NOTHING_THERE, PLACES, SEARCHED, START_HEAT,
     WORST_ERROR,
 };
 use super::moments::Moments;
@@ -35,19 +36,23 @@ impl Explored {
 
 /// How hot visits are. A normal's draws lie p/2 log units below its mode, give or take the root of that; heated ones lie heat × p/2 below it,
 /// which is where so many standard deviations of the others are: far enough to see where they end, and not where nobody comes.
-pub(super) fn heat(p: usize) -> f64 {
-    1.0 + DEVIATIONS * (2.0 / p as f64).sqrt()
+pub(super) fn heat(p: usize, aim: Aim) -> f64 {
+    let deviations = match aim {
+        Aim::Draws => DEVIATIONS,
+        Aim::Error(_) => DEVIATIONS_OF_WEIGHTS,
+    };
+    1.0 + deviations * (2.0 / p as f64).sqrt()
 }
 
 /// About where the heated bulk ends, in log units below the top.
-fn depth(p: usize) -> f64 {
-    heat(p) * (0.5 * p as f64 + 2.0)
+pub(super) fn depth(p: usize) -> f64 {
+    heat(p, Aim::Draws) * (0.5 * p as f64 + 2.0)
 }
 
 /// The extent of the fit that proposals are made of.
 pub(super) fn learned(p: usize, mixed: bool) -> Extent {
     Extent {
-        heat: heat(p),
+        heat: heat(p, Aim::Draws),
         reach: 1.0,
         mixed,
         curved: true,
@@ -81,12 +86,14 @@ pub(super) struct Errors {
 pub(super) fn explore<T: Target>(
     walker: &mut Walker<'_, T>,
     tuning: &mut Tuning,
+    aim: Aim,
     mut most: usize,
     common: &mut Common,
     exchange: &mut impl Exchange,
 ) -> Result<Option<Explored>, Error> {
     let p = walker.x().len();
     let rule = tuning.rule(tuning.main.frame);
+    let heat = heat(p, aim);
     let mut near = 0;
     if p <= MOST_SLOW {
         let most = SEARCHED[0].max(SEARCHED[1] * (p + 1) * (p + 2) / 2);
@@ -113,7 +120,7 @@ pub(super) fn explore<T: Target>(
     let mut mixed_from = 0;
     // And so are coordinates that led to where nothing is.
     let mut curved_from = 0;
-    while spent < most && good < IN_A_ROW {
+    while spent < most && good < aim.in_a_row() {
         let least = BATCH_BASE + BATCH_EACH * p;
         // Where a climb came from far below, there are visits that tell of nothing but that.
         let known = if p > MOST_SLOW {
@@ -124,7 +131,7 @@ pub(super) fn explore<T: Target>(
         let size = least.max((BATCH_SHARE * known as f64) as usize);
         let size = size.min(most - spent).max(1);
         let exploring = Extent {
-            heat: heat(p),
+            heat,
             reach: FURTHER,
             mixed: visits.len() >= mixed_from,
             curved: visits.len() >= curved_from,
@@ -138,14 +145,16 @@ pub(super) fn explore<T: Target>(
             mixed_from = (AGAIN * visits.len() as f64) as usize;
         }
         let points = match &fitted {
-            Some(fitted) => next_points(fitted, &visits, size, common),
-            None => first_points(tuning, size, common),
+            Some(fitted) => next_points(fitted, &visits, heat, size, common),
+            None => first_points(tuning, heat, size, common),
         };
         let found = common.visit(walker, &rule, &points, exchange)?;
         spent += points.len();
         if let Some(fitted) = &fitted {
-            explored.error = error(fitted, &points, &found);
-            good = if explored.error.all <= SMALL_ERROR {
+            explored.error = error(fitted, heat, &points, &found);
+            // The first fit knows only what the climb has seen near the top: once good, it may be so by chance.
+            let counts = aim.in_a_row() > 1 || spent > points.len();
+            good = if counts && aim.is_reached(explored.error.all, points.len(), p) {
                 good + 1
             } else {
                 0
@@ -166,8 +175,10 @@ pub(super) fn explore<T: Target>(
             }
         }
         // Settled on what is near: is there anything far?
-        if let Some(fitted) = fitted.filter(|_| good == IN_A_ROW && searches < MOST_SEARCHES) {
-            let (more, cost) = probe::far(walker, &fitted, &rule, &mut visits, common, exchange)?;
+        if let Some(fitted) = fitted.filter(|_| good == aim.in_a_row() && searches < MOST_SEARCHES)
+        {
+            let (more, cost) =
+                probe::far(walker, &fitted, aim, &rule, &mut visits, common, exchange)?;
             spent += cost;
             if more {
                 (good, searches) = (0, searches + 1);
@@ -175,9 +186,10 @@ pub(super) fn explore<T: Target>(
             }
         }
     }
-    explored.settled = good >= IN_A_ROW;
+    explored.settled = good >= aim.in_a_row();
     let last = Extent {
         curved: visits.len() >= curved_from,
+        heat,
         ..learned(p, visits.len() >= mixed_from)
     };
     let fitted = first_decides(exchange, || {
@@ -202,13 +214,11 @@ pub(super) fn explore<T: Target>(
 }
 
 /// Where nothing is fitted yet: normal draws about the centre, as hot.
-fn first_points(tuning: &Tuning, size: usize, common: &mut Common) -> Vec<Vec<f64>> {
+fn first_points(tuning: &Tuning, heat: f64, size: usize, common: &mut Common) -> Vec<Vec<f64>> {
     let p = tuning.centre.len();
     (0..size)
         .map(|_| {
-            let noise: Vec<f64> = (0..p)
-                .map(|_| heat(p).sqrt() * common.rng.normal())
-                .collect();
+            let noise: Vec<f64> = (0..p).map(|_| heat.sqrt() * common.rng.normal()).collect();
             let mut x = vec![0.0; p];
             tuning.slow.apply(&noise, &mut x);
             x.iter_mut().zip(&tuning.centre).for_each(|(x, c)| *x += c);
@@ -221,16 +231,12 @@ fn first_points(tuning: &Tuning, size: usize, common: &mut Common) -> Vec<Vec<f6
 fn next_points(
     fitted: &Surrogate,
     visits: &[Visit],
+    heat: f64,
     size: usize,
     common: &mut Common,
 ) -> Vec<Vec<f64>> {
     let places = places(fitted, visits);
-    let draws = fitted.heated_draws(
-        heat(fitted.dim()),
-        CANDIDATES * size,
-        &places,
-        &mut common.rng,
-    );
+    let draws = fitted.heated_draws(heat, CANDIDATES * size, &places, &mut common.rng);
     let whiten = |x: &[f64]| whitened(x, fitted.centre(), fitted.factor());
     let seen: Vec<Vec<f64>> = visits.iter().map(|visit| whiten(&visit.x)).collect();
     let white: Vec<Vec<f64>> = draws.iter().map(|x| whiten(x)).collect();
@@ -317,7 +323,7 @@ fn whitened(x: &[f64], centre: &[f64], factor: &Factor) -> Vec<f64> {
 }
 
 /// How well fresh visits were predicted.
-fn error(fitted: &Surrogate, points: &[Vec<f64>], found: &[Option<f64>]) -> Errors {
+fn error(fitted: &Surrogate, heat: f64, points: &[Vec<f64>], found: &[Option<f64>]) -> Errors {
     let predicted: Vec<f64> = points.iter().map(|x| fitted.log_density(x)).collect();
     let higher = |a: f64, b: &f64| a.max(*b);
     let top = predicted.iter().fold(f64::NEG_INFINITY, higher);
@@ -326,7 +332,7 @@ fn error(fitted: &Surrogate, points: &[Vec<f64>], found: &[Option<f64>]) -> Erro
         // What is higher, the prediction or the truth, says how much the point matters.
         let found = found.filter(|value| value.is_finite());
         let level = found.map_or(*predicted, |f| f.max(*predicted));
-        let counts = ((level - top) / heat(fitted.dim())).min(0.0).exp();
+        let counts = ((level - top) / heat).min(0.0).exp();
         let off = found.map_or(-WORST_ERROR, |f| f - predicted);
         let off = off.clamp(-WORST_ERROR, WORST_ERROR);
         sum += counts * off * off;

@@ -1,5 +1,6 @@
 //! How many fast-only moves follow each slow one: until y forgets as fast as x does, as long as that is worth its cost.
 
+use super::enough::Aim;
 use super::limits::extra::{
     AS_FAST_AS_X, BATCHES, FEWEST, MOST, MOST_EXTRA, MOST_WATCHED, NEARLY_ALL, TIMES, WORTH_SLOW,
 };
@@ -35,7 +36,7 @@ pub(super) fn choose<T: Target>(
         return Ok(here);
     };
     // A conditional may be narrow where few draws come: if y hardly moved there, the tails of y would be missed and nothing would show it.
-    let out = surrogate.heated_draws(explore::heat(walker.x().len()), 1, &[], rng);
+    let out = surrogate.heated_draws(explore::heat(walker.x().len(), Aim::Draws), 1, &[], rng);
     let before = walker.restart(&tuning.rule(tuning.main.frame), &out[0], rng)?;
     let time = longest_memory(walker, tuning, most, rng, exchange)?;
     walker.go_back(before);

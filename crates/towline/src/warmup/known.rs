@@ -99,7 +99,7 @@ mod tests {
             covariance
         });
         let start: Vec<f64> = WIDTHS.iter().map(|w| -1.5 * w).collect();
-        let found = search(&Six(covariance), &start, &[], 390).unwrap();
+        let found = search(&Six(covariance), &start, &[], 390, None).unwrap();
         (found.spent.slow_evaluations, -6.0 - found.height)
     }
 

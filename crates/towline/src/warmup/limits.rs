@@ -92,8 +92,10 @@ pub(super) mod curvature {
 /// Visits for the learned proposal.
 pub(super) mod explore {
     /// How far below their mean the target's own draws lie where heated ones do, in standard deviations of their log density: the heat is 3.8 for
-    /// one slow variable, 3 for two, 2.2 for six and 1.6 for twenty.
+    /// one slow variable, 3 for two, 2.2 for six and 1.6 for twenty. Less where slow points are weighed, which lie where the target's own draws do:
+    /// a chain must find its way back from further out than that.
     pub const DEVIATIONS: f64 = 2.0;
+    pub const DEVIATIONS_OF_WEIGHTS: f64 = 1.2;
     /// While exploring, a fit is followed further than was seen: along an arm that bends, rays from the centre lead nowhere.
     pub const FURTHER: f64 = 1.4;
     /// Of the search's visits near the top, so many are kept for the fit, and so many times what a quadratic has numbers.
@@ -107,9 +109,6 @@ pub(super) mod explore {
     pub const AGAIN: f64 = 1.5;
     /// Heated draws among which the points of a batch are chosen, for each of them.
     pub const CANDIDATES: usize = 8;
-    /// A fit is settled when it predicts a fresh batch within this many log units (weighted rms), in so many batches in a row.
-    pub const SMALL_ERROR: f64 = 0.25;
-    pub const IN_A_ROW: usize = 2;
     /// A fit that claims too little by more than the first of these at the last visits, or expects errors above the second, has not learned the
     /// shape, which the user is warned of: chains hardly ever go where it claims too little.
     pub const LARGE_ERRORS: [f64; 2] = [1.0, 0.4];
@@ -126,6 +125,29 @@ pub(super) mod explore {
     pub const START_HEAT: f64 = 2.0;
 }
 
+/// When learning ends.
+pub(super) mod enough {
+    /// A fit that predicts a fresh batch within so many log units (weighted rms) is good enough, for draws and for weights, whatever a better one would save.
+    pub const SMALL_ERROR: f64 = 0.25;
+    pub const SMALL_ERROR_OF_WEIGHTS: f64 = 0.1;
+    /// And one that does not predict it within this is not, whatever a better one would cost.
+    pub const LARGEST_ERROR: f64 = 0.4;
+    /// Points that few weights need beyond those that their spread asks for, as was seen on emulated spectra: so many times as many.
+    pub const FEW_NEED: f64 = 2.5;
+    /// Batches in a row that must be predicted so, for draws and for weights.
+    pub const IN_A_ROW: usize = 2;
+    pub const IN_A_ROW_OF_WEIGHTS: usize = 1;
+    /// Draws that warm-up is for, as most people ask for them: four chains of a thousand.
+    pub const DRAWS: f64 = 4000.0;
+    /// Slow points that are weighed first: enough for a jackknife, and a few more for every slow variable.
+    pub const FIRST: usize = 48;
+    pub const FIRST_EACH: usize = 2;
+    /// A prediction of how many points are needed is off: so much more than it says.
+    pub const MARGIN: f64 = 1.15;
+    /// Proposals that are rejected for each log unit of the error.
+    pub const LOST_EACH: f64 = 0.56;
+}
+
 /// Looks far outside.
 pub(super) mod probe {
     /// How far out probes go, in standard deviations.
@@ -133,8 +155,15 @@ pub(super) mod probe {
     /// Directions, up to so many for each slow variable and in all; each with its opposite.
     pub const DIRECTIONS_EACH: usize = 2;
     pub const MOST_DIRECTIONS: usize = 8;
+    /// And where slow points are weighed, which takes half of what chains do.
+    pub const DIRECTIONS_OF_WEIGHTS: usize = 4;
     /// So many log units above the fit, whose tails are heavy already, is a surprise.
     pub const SURPRISE: f64 = 4.0;
+    /// Unless the way up from there, by differences over so many standard deviations, leads back within this cosine of the straight way.
+    pub const STEP: f64 = 0.5;
+    pub const HOMEWARD: f64 = 0.8;
+    /// And it rises all the way, looked at about so many standard deviations apart.
+    pub const BETWEEN: f64 = 2.0;
 }
 
 /// Several modes of the fast variables, and tempered transitions between them.

@@ -8,6 +8,7 @@
 mod common;
 mod compare;
 mod curvature;
+pub(crate) mod enough;
 mod explore;
 mod extra;
 mod inner;
@@ -41,6 +42,7 @@ use crate::linalg::Factor;
 use crate::random::Rng;
 use crate::slow::surrogate::Visit;
 use crate::target::Target;
+use enough::Aim;
 use limits::stages::{
     EXPLORE, EXPLORE_ONE, FEWEST, LAST, LOST, MANY_TIMES, SEARCH, SLOW_BASE, SLOW_EACH, TRIALS,
     WINDOW,
@@ -67,6 +69,9 @@ pub struct Warmup {
     pub slow_evaluations: Option<usize>,
     /// What evaluations cost.
     pub cost: Cost,
+    /// The standard error, in standard deviations of the slow parameters, to which slow points are to be weighed by what is learned:
+    /// learning ends when weighing more of them is cheaper. `None` where chains are to make draws.
+    pub error: Option<f64>,
 }
 
 impl Default for Warmup {
@@ -74,6 +79,7 @@ impl Default for Warmup {
         Self {
             slow_evaluations: None,
             cost: Cost::Measured,
+            error: None,
         }
     }
 }
@@ -104,6 +110,9 @@ pub struct Warming {
     modes: Vec<Mode>,
     crossings: Vec<tilt::Crossing>,
     health: FrameHealth,
+    /// Whether what is learned is good enough for weights, and not for chains.
+    #[serde(default)]
+    for_weights: bool,
 }
 
 impl Warming {
@@ -223,10 +232,21 @@ impl Warmup {
         let start = [x, y].concat();
         let starts = exchange.gather(&start)?;
         let first = starts.iter().position(|theirs| *theirs == start);
-        let mut found = match first {
-            Some(first) if first < common.index => None,
-            _ => Some(start::search(target, x, y, steps)?),
+        let repeats = first.is_some_and(|first| first < common.index);
+        // Where slow evaluations are counted, the others wait for the covariance that the first finds, which makes their climbs short.
+        let waits = self.error.is_some() && common.index > 0;
+        let search = |likely: Option<&Factor>| start::search(target, x, y, steps, likely);
+        let mut found = match repeats || waits {
+            true => None,
+            false => Some(search(None)?),
         };
+        if self.error.is_some() {
+            let mine = found.as_ref().map(|found| found.slow.clone());
+            let likely = first_decides(exchange, || mine)?;
+            if waits && !repeats {
+                found = Some(search(likely.as_ref())?);
+            }
+        }
         let clock = found.as_mut().map(|found| std::mem::take(&mut found.clock));
         let prices =
             clock
@@ -252,6 +272,7 @@ impl Warmup {
             modes: modes_of(&visits),
             crossings: Vec::new(),
             visits: visits.into_iter().filter_map(learned).collect(),
+            for_weights: false,
         })
     }
 
@@ -284,9 +305,14 @@ impl Warmup {
             let all = self.scaled(many * (base + each * p), p);
             all.div_ceil(chains).max(FEWEST)
         };
+        let mut for_weights = warming.for_weights;
         let (mut walker, mut tuning, mut rng) = Walker::new(target, warming)?;
         let (tuned, rng_mut) = (&mut tuning, &mut rng);
         let rule = tuned.rule(tuned.main.frame);
+        if stage == 2 && for_weights {
+            // The weights were no good: chains want more than was enough for them.
+            for_weights = self.learn(&mut walker, tuned, rng_mut, exchange)?;
+        }
         if stage == 2 && tuned.main.frame == FrameKind::Own {
             settle::settle(&mut walker, tuned, rng_mut, exchange)?;
         }
@@ -301,20 +327,7 @@ impl Warmup {
                 )?;
             }
             1 if explore::can_explore(&rule, p) => {
-                let most = self.explore_most(p);
-                let mut common = common::Common::new(rng_mut, exchange)?;
-                let explored = explore::explore(&mut walker, tuned, most, &mut common, exchange)?;
-                if let Some(explored) = explored {
-                    if !explored.settled {
-                        let remark = match explored.learned() {
-                            true => UNSETTLED,
-                            false => UNLEARNED,
-                        };
-                        tuned.remarks.push(remark.into());
-                    }
-                    walker.restart(&tuned.rule(tuned.main.frame), &explored.start, rng_mut)?;
-                }
-                walker.health = tuned.frame_health();
+                for_weights = self.learn(&mut walker, tuned, rng_mut, exchange)?;
             }
             1 | 2 if p > 0 => {
                 windows::learn(&mut walker, tuned, steps(WINDOW), rng_mut, exchange)?;
@@ -337,7 +350,38 @@ impl Warmup {
         // Everybody pooled the same numbers and so decided the same; where machines round differently, what the first
         // chain decided holds for all.
         let tuning = first_decides(exchange, || tuning)?;
-        Ok(walker.leave(stage, tuning, rng))
+        Ok(Warming {
+            for_weights,
+            ..walker.leave(stage, tuning, rng)
+        })
+    }
+
+    /// Learns the marginal by looking around, and restarts where that says; whether it is good enough for weights alone.
+    fn learn<T: Target>(
+        &self,
+        walker: &mut Walker<'_, T>,
+        tuned: &mut Tuning,
+        rng: &mut Rng,
+        exchange: &mut impl Exchange,
+    ) -> Result<bool, Error> {
+        let most = self.explore_most(walker.x().len());
+        let mut common = common::Common::new(rng, exchange)?;
+        let aim = self.error.map_or(Aim::Draws, Aim::Error);
+        let explored = explore::explore(walker, tuned, aim, most, &mut common, exchange)?;
+        let mut for_weights = false;
+        if let Some(explored) = explored {
+            if !explored.settled {
+                let remark = match explored.learned() {
+                    true => UNSETTLED,
+                    false => UNLEARNED,
+                };
+                tuned.remarks.push(remark.into());
+            }
+            for_weights = explored.settled && aim != Aim::Draws;
+            walker.restart(&tuned.rule(tuned.main.frame), &explored.start, rng)?;
+        }
+        walker.health = tuned.frame_health();
+        Ok(for_weights)
     }
 
     /// So many evaluations, or as many more or fewer as was asked for.

@@ -43,18 +43,23 @@ pub(super) struct Found {
     pub clock: Clock,
 }
 
-/// Climbs from (x, y) to the top of the estimated marginal of x, with at most `budget` slow evaluations.
+/// Climbs from (x, y) to the top of the estimated marginal of x, with at most `budget` slow evaluations; in few of them where the root of
+/// a covariance that others have found suits.
 pub(super) fn search<T: Target>(
     target: &T,
     x: &[f64],
     y: &[f64],
     budget: usize,
+    likely: Option<&Factor>,
 ) -> Result<Found, Error> {
     let mut marginal = Marginal::new(target, x, y, budget)?;
-    if let Some(covariance) = target.slow_covariance() {
-        let factor = Factor::from_covariance(covariance, "the covariance of the slow parameters")?;
-        if factor.dim() == x.len() && known::climb(&mut marginal, x, &factor) {
-            return found(marginal, Some(factor), x.len());
+    let told = target
+        .slow_covariance()
+        .map(|c| Factor::from_covariance(c, "the covariance of the slow parameters"))
+        .transpose()?;
+    if let Some(factor) = told.as_ref().or(likely) {
+        if factor.dim() == x.len() && known::climb(&mut marginal, x, factor) {
+            return found(marginal, Some(factor.clone()), x.len());
         }
         // The covariance was another's: the search has all it would have had.
         marginal.budget += marginal.spent.slow_evaluations as usize;

@@ -100,6 +100,7 @@ impl<'a, T: Target> Walker<'a, T> {
             modes: self.modes,
             crossings: self.crossings,
             health: self.health,
+            for_weights: false,
         }
     }
 
@@ -224,7 +225,7 @@ impl<'a, T: Target> Walker<'a, T> {
         self.note_visits();
         let mut y = vec![0.0; self.state.y.len()];
         rule.of(&slow).to_y(&vec![0.0; y.len()], &mut y);
-        let found = start::search(self.target, x, &y, SEARCH_BUDGET)?;
+        let found = start::search(self.target, x, &y, SEARCH_BUDGET, None)?;
         self.spent += found.spent;
         self.modes.extend(modes_of(&found.visits));
         let met: Vec<Visit> = found.visits.into_iter().filter_map(learned).collect();

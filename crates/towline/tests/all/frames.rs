@@ -7,6 +7,7 @@ use towline::{Cost, ModelError, Target, Tuning, Warmup};
 const WARMUP: Warmup = Warmup {
     slow_evaluations: None,
     cost: Cost::Ratio(1000.0),
+    error: None,
 };
 
 type Function = (&'static str, fn(f64) -> f64);

@@ -170,6 +170,7 @@ fn twenty_thousand_fast_variables_are_forgotten_as_fast_as_a_slow_one() {
     let warmup = Warmup {
         slow_evaluations: Some(150),
         cost: Cost::Ratio(20.0),
+        error: None,
     };
     let mut rng = Rng::stream(1, 0);
     let start = vec![0.0; GROUPS];

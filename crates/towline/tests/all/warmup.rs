@@ -9,6 +9,7 @@ use towline::{Chain, Cost, Error, FastMove, ModelError, Rng, Target, Warmup};
 const WARMUP: Warmup = Warmup {
     slow_evaluations: None,
     cost: Cost::Ratio(1000.0),
+    error: None,
 };
 
 #[test]
@@ -309,6 +310,7 @@ fn cheap_slow_moves_visit_the_tails_too() {
     let warmup = Warmup {
         cost: Cost::Ratio(3.0),
         slow_evaluations: Some(250),
+        error: None,
     };
     let marginal = |x: f64| (-x * x).exp() / (1.0 + x * x);
     let mass = |from: f64| {
@@ -417,6 +419,7 @@ fn with_three_speeds_warm_up_finds_nested_drags_by_the_clock() {
     let warmup = Warmup {
         slow_evaluations: Some(300),
         cost: Cost::Measured,
+        error: None,
     };
     let mut found = Vec::new();
     for seed in 1..5 {
