@@ -49,6 +49,9 @@ pub fn all() -> Vec<Constant> {
         log_integral(heavy) + ((4.0 * PI).powi(2) / 6.0).ln(),
     );
     add(named("banana"), (TAU * 0.3).ln() + normal(4.0));
+    // Two milder ones, of width 0.6; and three variables whose exponentials are exponential, each of which integrates to one.
+    add(named("banana4"), 2.0 * (TAU * 0.6).ln() + normal(3.0));
+    add(named("loggamma3"), normal(3.0));
     // Two modes with weights that add up to one, and two fast variables: √2π for each of the three.
     add(named("near2"), 3.0 / 2.0 * TAU.ln());
     for slow in [2, 6, 12] {

@@ -37,9 +37,9 @@ impl Explored {
 /// How hot visits are. A normal's draws lie p/2 log units below its mode, give or take the root of that; heated ones lie heat × p/2 below it,
 /// which is where so many standard deviations of the others are: far enough to see where they end, and not where nobody comes.
 pub(super) fn heat(p: usize, aim: Aim) -> f64 {
-    let deviations = match aim {
-        Aim::Draws => DEVIATIONS,
-        Aim::Error(_) => DEVIATIONS_OF_WEIGHTS,
+    let deviations = match aim.spares(p) {
+        false => DEVIATIONS,
+        true => DEVIATIONS_OF_WEIGHTS,
     };
     1.0 + deviations * (2.0 / p as f64).sqrt()
 }
@@ -120,7 +120,7 @@ pub(super) fn explore<T: Target>(
     let mut mixed_from = 0;
     // And so are coordinates that led to where nothing is.
     let mut curved_from = 0;
-    while spent < most && good < aim.in_a_row() {
+    while spent < most && good < aim.in_a_row(p) {
         let least = BATCH_BASE + BATCH_EACH * p;
         // Where a climb came from far below, there are visits that tell of nothing but that.
         let known = if p > MOST_SLOW {
@@ -153,8 +153,8 @@ pub(super) fn explore<T: Target>(
         if let Some(fitted) = &fitted {
             explored.error = error(fitted, heat, &points, &found);
             // The first fit knows only what the climb has seen near the top: once good, it may be so by chance.
-            let counts = aim.in_a_row() > 1 || spent > points.len();
-            good = if counts && aim.is_reached(explored.error.all, points.len(), p) {
+            let counts = aim.in_a_row(p) > 1 || spent > points.len();
+            good = if counts && aim.is_reached(explored.error, points.len(), p) {
                 good + 1
             } else {
                 0
@@ -175,7 +175,7 @@ pub(super) fn explore<T: Target>(
             }
         }
         // Settled on what is near: is there anything far?
-        if let Some(fitted) = fitted.filter(|_| good == aim.in_a_row() && searches < MOST_SEARCHES)
+        if let Some(fitted) = fitted.filter(|_| good == aim.in_a_row(p) && searches < MOST_SEARCHES)
         {
             let (more, cost) =
                 probe::far(walker, &fitted, aim, &rule, &mut visits, common, exchange)?;
@@ -186,7 +186,7 @@ pub(super) fn explore<T: Target>(
             }
         }
     }
-    explored.settled = good >= aim.in_a_row();
+    explored.settled = good >= aim.in_a_row(p);
     let last = Extent {
         curved: visits.len() >= curved_from,
         heat,

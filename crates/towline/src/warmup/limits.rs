@@ -134,6 +134,8 @@ pub(super) mod enough {
     pub const LARGEST_ERROR: f64 = 0.4;
     /// Points that few weights need beyond those that their spread asks for, as was seen on emulated spectra: so many times as many.
     pub const FEW_NEED: f64 = 2.5;
+    /// Up to so many slow variables a batch is a few points, and weights ask for as much as draws.
+    pub const FEW: usize = 3;
     /// Batches in a row that must be predicted so, for draws and for weights.
     pub const IN_A_ROW: usize = 2;
     pub const IN_A_ROW_OF_WEIGHTS: usize = 1;
