@@ -1,5 +1,6 @@
 //! One chain: a target, a kernel, a state and a generator.
 
+pub(crate) mod ahead;
 pub(crate) mod exchange;
 pub(crate) mod health;
 pub(crate) mod parts;
@@ -15,6 +16,7 @@ use crate::kernel::state::{State, Workspace};
 use crate::kernel::{Kernel, SeenDrag};
 use crate::random::Rng;
 use crate::target::Target;
+use ahead::StepStreams;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
@@ -26,6 +28,8 @@ pub struct Chain<T: Target> {
     state: State<T::Cache>,
     work: Workspace,
     rng: Rng,
+    /// Where each step has random numbers of its own.
+    streams: Option<StepStreams>,
     steps: u64,
     totals: Info,
     health: Option<FrameHealth>,
@@ -161,6 +165,7 @@ impl<T: Target> Chain<T> {
             state,
             work,
             rng,
+            streams: None,
             steps: 0,
             totals: Info {
                 slow_evaluations: 1,
@@ -179,6 +184,7 @@ impl<T: Target> Chain<T> {
     /// The model's failure, or a log density that is no number. The chain is then still at a point of
     /// its target, but its generator has moved on: for the same bits, resume an earlier snapshot.
     pub fn advance(&mut self) -> Result<Info, Error> {
+        self.begin_step();
         let info =
             self.kernel
                 .step(&self.target, &mut self.state, &mut self.work, &mut self.rng)?;
@@ -186,6 +192,37 @@ impl<T: Target> Chain<T> {
         self.totals += info;
         self.watch(&info);
         Ok(info)
+    }
+
+    #[inline]
+    fn begin_step(&mut self) {
+        if let Some(streams) = self.streams {
+            self.rng = streams.of(self.steps);
+        }
+    }
+
+    /// From now on each step has random numbers of its own.
+    pub(crate) fn with_steps(mut self, streams: StepStreams) -> Self {
+        self.streams = Some(streams);
+        self
+    }
+
+    /// Tells whoever helps which so many slow evaluations come next, most likely.
+    pub(crate) fn look_ahead(&self, count: usize) {
+        let (Some(streams), Some(helper)) = (self.streams, self.target.helper()) else {
+            return;
+        };
+        // About as often as so far, and before there is a so far, as often as learned proposals are.
+        let Info {
+            outer_accepted,
+            outer_proposed,
+            ..
+        } = self.totals;
+        let acceptance = (8 + outer_accepted) as f64 / (10 + outer_proposed) as f64;
+        let x = &self.state.slow.x;
+        let places = streams.likely(&self.kernel, x, self.steps, acceptance, count);
+        let places: Vec<&[f64]> = places.iter().map(Vec::as_slice).collect();
+        helper.prefetch(&places);
     }
 
     /// What is kept of a step for the reports on frames and kernels.
@@ -205,6 +242,7 @@ impl<T: Target> Chain<T> {
     /// # Errors
     /// As [`advance`](Self::advance).
     pub fn advance_seen(&mut self) -> Result<(Info, Option<SeenDrag>), Error> {
+        self.begin_step();
         let (state, work) = (&mut self.state, &mut self.work);
         let (info, seen) = self
             .kernel
@@ -292,6 +330,12 @@ impl<T: Target> Chain<T> {
     /// Acceptances and evaluations of all steps so far, the start's included.
     pub fn totals(&self) -> Info {
         self.totals
+    }
+
+    /// The kernel.
+    #[cfg(test)]
+    pub(crate) fn kernel(&self) -> &Kernel {
+        &self.kernel
     }
 
     /// The target.

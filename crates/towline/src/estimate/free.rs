@@ -33,7 +33,7 @@ impl Purpose {
             Self::Fast => 0x66_61_73_74,
             Self::Heated => 0x68_65_61_74,
         };
-        Rng::stream(mixed(seed, name, index), 0)
+        Rng::apart(seed, name, index)
     }
 }
 
@@ -112,15 +112,4 @@ impl Free {
 /// Draws of π̃ for slow points, whitened, by a chain of their own: the first of them are the same however many there are.
 pub(crate) fn own_points(surrogate: &Surrogate, seed: u64, count: usize) -> Vec<Vec<f64>> {
     surrogate.stretch(count, APART, &mut Purpose::Points.stream(seed, 0))
-}
-
-/// A seed made of three numbers (the finaliser of splitmix64, once for each).
-fn mixed(seed: u64, purpose: u64, index: u64) -> u64 {
-    [purpose, index].into_iter().fold(seed, |sum, part| {
-        let mut z =
-            sum.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ part.wrapping_mul(0xd6e8_feb8_6659_fd93);
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    })
 }

@@ -105,6 +105,13 @@ impl Drag {
         Ok(())
     }
 
+    /// The x* that a step from x with these random numbers proposes.
+    pub(crate) fn proposal_from(&self, x: &[f64], rng: &mut Rng) -> Vec<f64> {
+        let mut new = vec![0.0; x.len()];
+        self.proposal.propose(x, &mut new, rng);
+        new
+    }
+
     /// What the acceptance ratio of this x* would be, without going there: so that warm-up can compare
     /// settings on the same proposal.
     pub(crate) fn foretell<T: Target>(

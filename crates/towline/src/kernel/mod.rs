@@ -94,6 +94,20 @@ impl Kernel {
         }
     }
 
+    /// The x* whose slow evaluation a step from x with these random numbers begins with; nothing where it has none, or draws
+    /// other numbers first.
+    pub(crate) fn first_proposal(&self, x: &[f64], rng: &mut Rng) -> Option<Vec<f64>> {
+        match self {
+            Self::Drag(kernel) => Some(kernel.proposal_from(x, rng)),
+            Self::FastOnly(_) | Self::Joint(_) | Self::Single(_) => None,
+            Self::Cycle(kernels) => kernels.first()?.first_proposal(x, rng),
+            Self::Mix(parts) => {
+                let k = rng.pick(parts.iter().map(|part| part.0));
+                parts[k].1.first_proposal(x, rng)
+            }
+        }
+    }
+
     /// Refuses, before anything runs, whatever does not fit the start.
     ///
     /// # Errors

@@ -50,6 +50,18 @@ impl Rng {
         }
     }
 
+    /// A generator of its own for one purpose and one place in it (the finaliser of splitmix64, once for each).
+    pub(crate) fn apart(seed: u64, purpose: u64, index: u64) -> Self {
+        let mixed = [purpose, index].into_iter().fold(seed, |sum, part| {
+            let mut z =
+                sum.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ part.wrapping_mul(0xd6e8_feb8_6659_fd93);
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        });
+        Self::stream(mixed, 0)
+    }
+
     /// A uniform number in [0, 1).
     #[inline]
     pub fn uniform(&mut self) -> f64 {

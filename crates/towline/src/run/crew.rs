@@ -19,6 +19,7 @@ pub type Aside = fn(&mut (dyn FnMut() + Send));
 pub struct Crew {
     inner: Arc<Inner>,
     aside: Aside,
+    workers: usize,
 }
 
 struct Inner {
@@ -86,6 +87,7 @@ impl Crew {
                 at_a_time,
             }),
             aside,
+            workers,
         };
         for _ in 0..threads {
             crew.start().map_err(|source| Error::File {
@@ -110,6 +112,11 @@ impl Crew {
     /// The crew as one chain sees it.
     pub(super) fn of(&self, chain: usize) -> Desk<'_> {
         Desk { crew: self, chain }
+    }
+
+    /// How many slow evaluations it makes at a time.
+    pub(super) fn workers(&self) -> usize {
+        self.workers
     }
 
     /// Waits for a place; nothing where it takes longer than it may.
@@ -247,10 +254,15 @@ impl Ahead<AnyCache> for Desk<'_> {
         let mut work = open(&inner.work);
         // What this chain had foreseen and not asked for, it will not ask for any more; what is under way comes to its end.
         let Work { queue, places, .. } = &mut *work;
+        let keys: Vec<Key> = xs.iter().map(|x| key(self.chain, x)).collect();
+        let is_wanted = |key: &Key, place: &Place| match place {
+            Place::Waiting => false,
+            Place::Begun(_) => true,
+            Place::Ready(_) => keys.contains(key),
+        };
         queue.retain(|key| key.0 != self.chain);
-        places.retain(|key, place| key.0 != self.chain || matches!(place, Place::Begun(_)));
-        for x in xs {
-            let key = key(self.chain, x);
+        places.retain(|key, place| key.0 != self.chain || is_wanted(key, place));
+        for key in keys {
             if !places.contains_key(&key) {
                 places.insert(key.clone(), Place::Waiting);
                 queue.push_back(key);

@@ -2,7 +2,7 @@
 
 use super::approach::approach;
 use super::control::{Control, Watch};
-use super::crew::Crew;
+use super::crew::{Crew, Desk};
 use super::guard::{Ahead, Guard, StopSignal, message};
 use super::progress::Phase;
 use super::settings::Settings;
@@ -49,8 +49,18 @@ pub struct Job {
     pub weighs: bool,
     /// Whether they ended so.
     pub learned: AtomicBool,
-    /// Who makes the slow evaluations of warm-up; nothing where each chain makes its own.
+    /// Who makes slow evaluations ready; nothing where each chain makes its own.
     pub crew: Option<Crew>,
+}
+
+impl Job {
+    /// Who makes slow evaluations of draws ready for a chain, and how many at a time: where each step has its own random numbers, and there
+    /// are more workers than chains.
+    fn ahead(&self, k: usize) -> Option<(Desk<'_>, usize)> {
+        let crew = self.crew.as_ref()?;
+        let each = crew.workers() / self.manifest.chains;
+        (self.manifest.options.looks_ahead && each > 1).then(|| (crew.of(k), each))
+    }
 }
 
 /// Where a chain stands when its draws may begin.
@@ -78,8 +88,11 @@ impl Ready {
         job: &Job,
         exchange: &mut dyn Exchange,
     ) -> Result<Ended, Error> {
-        let guard = Guard::<_, true>::of(model, k, job);
-        production::run(&guard, model, k, job, self, exchange)
+        let ahead = job.ahead(k);
+        let mut guard = Guard::<_, true>::of(model, k, job);
+        let (desk, count) = ahead.as_ref().map(|(desk, count)| (desk, *count)).unzip();
+        guard.ahead = desk.map(|desk| desk as &dyn Ahead<AnyCache>);
+        production::run(&guard, model, (k, count.unwrap_or(1)), job, self, exchange)
     }
 }
 
@@ -105,7 +118,7 @@ pub fn chain<M: Model>(
     // The inner loops of production are compiled for the model itself.
     let mut draw = |ready: Ready, exchange: &mut dyn Exchange| {
         let guard = Guard::<M, false>::of(model, k, job);
-        production::run(&guard, model, k, job, ready, exchange)
+        production::run(&guard, model, (k, 1), job, ready, exchange)
     };
     through(&Erased(model), k, job, exchange, Some(&mut draw))
 }
@@ -137,6 +150,8 @@ fn through(
 ) -> Result<Ended, Error> {
     let options = &job.manifest.options;
     let close = options.failures_count_as_outside || options.evaluation_limit.is_some();
+    // Whoever makes slow evaluations ready makes them for a type that is forgotten.
+    let close = close || job.ahead(k).is_some();
     let ended = catch_unwind(AssertUnwindSafe(|| {
         match (warmed(model, k, job, exchange)?, draw) {
             (Standing::Ended(ended), _) => Ok(ended),

@@ -6,6 +6,7 @@ use super::driver::{Job, Ready, ending};
 use super::guard::{Guard, message};
 use super::progress::Phase;
 use super::settings::{Settings, StopTarget};
+use crate::chain::ahead::StepStreams;
 use crate::chain::exchange::Exchange;
 use crate::chain::{Chain, Position};
 use crate::error::Error;
@@ -60,11 +61,11 @@ struct Recorder<'a> {
     pause: Duration,
 }
 
-/// The draws of a warm chain, until there are enough or the run ends.
+/// The draws of a warm chain `k`, until there are enough or the run ends; `ahead` slow evaluations are under way at a time.
 pub(super) fn run<M: Model + ?Sized, const CLOSE: bool>(
     guard: &Guard<'_, M, CLOSE>,
     model: &M,
-    k: usize,
+    (k, ahead): (usize, usize),
     job: &Job,
     ready: Ready,
     exchange: &mut dyn Exchange,
@@ -80,6 +81,9 @@ pub(super) fn run<M: Model + ?Sized, const CLOSE: bool>(
     let position = checkpoint.snapshot.clone();
     let clock = Clock::new();
     let mut chain = Chain::resume(guard, position.clone().with(tuning.kernel()?))?;
+    if job.manifest.options.looks_ahead {
+        chain = chain.with_steps(StepStreams::new(job.manifest.seed, k));
+    }
     if let Some([recorded, computed]) = chain.recomputed() {
         if job.strict {
             return Err(Error::ModelChanged { recorded, computed });
@@ -170,6 +174,9 @@ pub(super) fn run<M: Model + ?Sized, const CLOSE: bool>(
             }
         }
         let step = || -> Result<(), Error> {
+            if ahead > 1 {
+                chain.look_ahead(ahead);
+            }
             let info = chain.advance()?;
             let (x, y, cache) = (chain.x(), chain.y(), chain.cache());
             reporter.report(model, x, y, cache);

@@ -178,6 +178,8 @@ impl Settings {
             stop_rhat,
             stop_ess,
             error,
+            // Part of the run, but of nobody's choice once it has begun.
+            looks_ahead: _,
         } = manifest.options;
         Self {
             chains: manifest.chains,
@@ -241,6 +243,8 @@ impl Settings {
                 stop_rhat: self.stop.map(|stop| stop.rhat),
                 stop_ess: self.stop.map(|stop| stop.ess),
                 error: self.error,
+                // With one worker too: draws are the same with any number of them.
+                looks_ahead: self.workers.is_some(),
             },
             tuning: self.tuning.clone(),
         };

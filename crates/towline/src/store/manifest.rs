@@ -70,6 +70,9 @@ pub struct Options {
     /// The standard error of every slow parameter that is asked for, in its standard deviations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
+    /// Whether every step has random numbers of its own, so that workers can make the next slow evaluations ready.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub looks_ahead: bool,
 }
 
 fn one() -> u64 {

@@ -1,4 +1,4 @@
-//! Warm-up and weights with several slow evaluations at a time: the same bits, sooner; and nothing is lost or made twice when some
+//! Warm-up, weights and draws with several slow evaluations at a time: the same bits, sooner; and nothing is lost or made twice when some
 //! fail, hang or are interrupted.
 
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use towline::run::{Ended, OnFailure, Run, Settings};
 use towline::store::{RunDir, StoredEstimates};
-use towline::{Column, Cost, Error, Model, ModelError, Rng, Role, Target};
+use towline::{Column, Cost, Error, Model, ModelError, Rng, Role, Target, Tuning};
 
 /// Three correlated slow variables and one fast variable that follows them; a slow evaluation sleeps.
 #[derive(Default)]
@@ -281,4 +281,75 @@ fn a_look_that_hangs_counts_as_outside_where_failures_do_and_the_batch_continues
         failures.iter().any(|f| f.message.contains("longer than")),
         "{failures:?}"
     );
+}
+
+/// One chain of so many workers, whose draws are all there is to do: its bytes, and the seconds in which a slow evaluation was under way.
+fn drawn(folder: &Path, tuning: &Tuning, workers: Option<usize>) -> (Vec<u8>, f64) {
+    let model = Arc::new(Sleeper::new(10));
+    let settings = Settings {
+        chains: 1,
+        draws: 120,
+        cost: Cost::Ratio(1e6),
+        tuning: Some(tuning.clone()),
+        workers,
+        ..Settings::default()
+    };
+    assert_eq!(run_in(folder, &model, settings).unwrap(), Ended::Finished);
+    let seconds = model.at_work.lock().unwrap().any;
+    (bytes(folder), seconds)
+}
+
+fn bytes(folder: &Path) -> Vec<u8> {
+    std::fs::read(folder.join("run/chain-0.f64")).unwrap()
+}
+
+#[test]
+fn draws_come_sooner_with_more_workers_and_are_the_same() {
+    let folder = || tempfile::tempdir().unwrap();
+    let warm = folder();
+    let learning = Settings {
+        chains: 1,
+        draws: 10,
+        cost: Cost::Ratio(1e6),
+        ..Settings::default()
+    };
+    run_in(warm.path(), &Arc::new(Sleeper::new(0)), learning).unwrap();
+    let run = RunDir::open(&warm.path().join("run")).unwrap();
+    let tuning = run.manifest().tuning.clone().unwrap();
+    let (alone, long) = drawn(folder().path(), &tuning, Some(1));
+    let (helped, short) = drawn(folder().path(), &tuning, Some(6));
+    assert_eq!(helped, alone);
+    // Three times on an idle machine; tests run side by side.
+    assert!(long > 1.7 * short, "{long} s alone, {short} s with six");
+    // Without workers steps share one stream of random numbers, as they always have.
+    let (plain, _) = drawn(folder().path(), &tuning, None);
+    assert_ne!(plain, alone);
+
+    // Stopped halfway and continued by others, it is the same run; and what was evaluated in vain is no draw's.
+    let halfway = folder();
+    let model = Arc::new(Sleeper {
+        stop_after: Some(100),
+        ..Sleeper::new(2)
+    });
+    let settings = Settings {
+        chains: 1,
+        draws: 120,
+        cost: Cost::Ratio(1e6),
+        tuning: Some(tuning),
+        workers: Some(6),
+        ..Settings::default()
+    };
+    let ended = run_in(halfway.path(), &model, settings);
+    assert_eq!(ended.unwrap(), Ended::Stopped);
+    for workers in [1, 3] {
+        let again = folder();
+        std::fs::create_dir(again.path().join("run")).unwrap();
+        for file in std::fs::read_dir(halfway.path().join("run")).unwrap() {
+            let file = file.unwrap();
+            std::fs::copy(file.path(), again.path().join("run").join(file.file_name())).unwrap();
+        }
+        let ended = resume_in(again.path(), &Arc::new(Sleeper::new(2)), workers);
+        assert_eq!(ended.unwrap(), Ended::Finished);
+        assert_eq!(bytes(again.path()), alone, "continued by {workers}");
+    }
 }
