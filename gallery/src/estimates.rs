@@ -54,7 +54,7 @@ pub fn all() -> Vec<Constant> {
     add(named("loggamma3"), normal(3.0));
     // Two modes with weights that add up to one, and two fast variables: √2π for each of the three.
     add(named("near2"), 3.0 / 2.0 * TAU.ln());
-    for slow in [2, 6, 12] {
+    for slow in [2, 6, 12, 20] {
         add(Some(correlated(slow)), normal(slow as f64 + 3.0));
     }
     list

@@ -20,7 +20,7 @@ const NOISE: [f64; 2] = [0.01, 0.1];
 const MOST_FAST: [f64; 2] = [2000.0, 60_000.0];
 
 /// Errors were measured with up to so many slow variables; with more, chains do the work.
-const MOST_SLOW: usize = 12;
+const MOST_SLOW: usize = 20;
 
 /// A slow point with its weight.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

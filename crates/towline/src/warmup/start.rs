@@ -133,12 +133,11 @@ fn found<T: Target>(
         return Err(failure);
     }
     if matches!(marginal.curvature, Curvature::Axes | Curvature::Local)
-        && let Some(there) = prepare(marginal.target, &best.x)?
+        && let Some(there) = marginal.best_cache()?
     {
-        marginal.spent.slow_evaluations += 1;
-        marginal.couple(&best.x, &there.cache);
-        if marginal.failing() > WALLED || marginal.is_walled(&there.cache) {
-            marginal.try_walls(&best.x, &there.cache);
+        marginal.couple(&best.x, &there);
+        if marginal.failing() > WALLED || marginal.is_walled(&there) {
+            marginal.try_walls(&best.x, &there);
         }
     }
     if marginal.turns(&slow)? {
@@ -198,6 +197,8 @@ pub(super) struct Marginal<'a, T: Target> {
     centre: Vec<f64>,
     curvature: Curvature,
     best: Best,
+    /// What the slow evaluation at the best place left behind: searches begin there again and again.
+    cache: Option<T::Cache>,
     modes: Vec<(Vec<f64>, Vec<f64>, f64)>,
     /// Places with mass at which no mode was found.
     failed: usize,
@@ -275,6 +276,7 @@ impl<'a, T: Target> Marginal<'a, T> {
                 y: y.to_vec(),
                 height: f64::NEG_INFINITY,
             },
+            cache: None,
             modes: Vec::new(),
             failed: 0,
             visits: Vec::new(),
@@ -291,6 +293,7 @@ impl<'a, T: Target> Marginal<'a, T> {
         marginal.couple(x, &slow.cache);
         let Marginal { clock, scratch, .. } = &mut marginal;
         clock.refined(target, &slow.cache, &y, scratch);
+        marginal.cache = Some(slow.cache);
         Ok(marginal)
     }
 
@@ -298,11 +301,24 @@ impl<'a, T: Target> Marginal<'a, T> {
         if self.spent.slow_evaluations as usize >= self.budget || self.failure.is_some() {
             return f64::NEG_INFINITY;
         }
-        self.spent.slow_evaluations += 1;
-        let (target, rule) = (self.target, self.rule.key());
-        let seen = looks::look(target, rule, x, || self.prepare_and_see(x));
+        let again = x == self.best.x;
+        if !again {
+            self.spent.slow_evaluations += 1;
+        } else if let Some(cache) = self.cache.take() {
+            // The mode may be sought from another place than before, with what is there already.
+            let height = self.look(x, &cache);
+            self.cache = Some(cache);
+            return height;
+        }
+        let (target, rule, mut cache) = (self.target, self.rule.key(), None);
+        let seen = looks::look(target, rule, x, || self.prepare_and_see(x, &mut cache));
         match seen {
-            Ok(Some(seen)) => self.take(x, seen),
+            Ok(Some(seen)) => {
+                if again || seen.height > self.best.height {
+                    self.cache = cache;
+                }
+                self.take(x, seen)
+            }
             Ok(None) => f64::NEG_INFINITY,
             Err(failure) => {
                 self.failure = Some(failure);
@@ -312,13 +328,27 @@ impl<'a, T: Target> Marginal<'a, T> {
     }
 
     /// The slow evaluation at x, and what is seen there; nothing where there is no mass.
-    fn prepare_and_see(&mut self, x: &[f64]) -> Result<Option<Seen>, Error> {
+    fn prepare_and_see(
+        &mut self,
+        x: &[f64],
+        cache: &mut Option<T::Cache>,
+    ) -> Result<Option<Seen>, Error> {
         let begun = Instant::now();
         let Some(slow) = prepare(self.target, x)? else {
             return Ok(None);
         };
         self.clock.slow(begun);
-        Ok(Some(self.see(x, &slow.cache)))
+        let seen = self.see(x, &slow.cache);
+        *cache = Some(slow.cache);
+        Ok(Some(seen))
+    }
+
+    /// What the slow evaluation at the best place left behind: made again where an interrupted run had made it.
+    fn best_cache(&mut self) -> Result<Option<T::Cache>, Error> {
+        match self.cache.take() {
+            Some(cache) => Ok(Some(cache)),
+            None => Ok(prepare(self.target, &self.best.x)?.map(|slow| slow.cache)),
+        }
     }
 
     /// Looks at a place whose slow evaluation is made.
@@ -463,7 +493,8 @@ impl<T: Target> Surface for Marginal<'_, T> {
             None => self.budget.saturating_sub(spent),
             Some(_) => 0,
         };
-        let xs: Vec<&[f64]> = xs.chunks_exact(self.best.x.len()).take(left).collect();
+        let xs = xs.chunks_exact(self.best.x.len()).take(left);
+        let xs: Vec<&[f64]> = xs.filter(|x| *x != self.best.x).collect();
         looks::prefetch(self.target, self.rule.key(), &xs);
     }
 }
