@@ -8,11 +8,10 @@
 use super::bridge::bridge;
 use super::free::{Free, Purpose};
 use crate::slow::surrogate::{Heated, Surrogate};
+use crate::warmup::enough::Aim;
 
 /// One point in so many is heated.
 const EVERY: usize = 3;
-/// How hot, as exploring counts it (`warmup::explore`): so many standard deviations of the log density of π̃'s own draws further down.
-const DEVIATIONS: f64 = 2.0;
 /// Proposals of π̃ from which the heated chain's parts are looked for.
 const PLACES: usize = 8;
 /// Moves of the heated chain between two draws, and between two slow points.
@@ -21,9 +20,9 @@ const MOVES_APART: usize = 41;
 /// Heated draws for each of the free chains.
 const BLOCK: usize = 250;
 
-/// How hot the heated draws of so many slow variables are.
+/// How hot the heated draws of so many slow variables are: as the visits that π̃ was fitted to.
 pub(crate) fn heat(p: usize) -> f64 {
-    1.0 + DEVIATIONS * (2.0 / p as f64).sqrt()
+    crate::warmup::explore::heat(p, Aim::Error(0.0))
 }
 
 /// Whether a point is one of the heated.

@@ -2,7 +2,7 @@
 
 use super::basis::Basis;
 use super::control::Controls;
-use super::defensive::{Defensive, is_heated};
+use super::defensive::Defensive;
 use super::free::Free;
 use super::point::{Scale, Weighted};
 use crate::diagnose::pareto_shape;
@@ -102,14 +102,12 @@ impl Estimator {
     /// For columns of these names and errors of about so many standard deviations; free draws are made on so many threads, and are
     /// the same whatever that is.
     pub fn new(scale: Scale, names: Vec<String>, error: f64, threads: usize) -> Self {
-        let free = Free::new(&scale.surrogate, scale.seed, error, threads);
-        let constant = free.log_constant(&scale.surrogate, scale.seed);
-        let Scale {
-            surrogate, seed, ..
-        } = &scale;
+        let (surrogate, seed) = (&scale.surrogate, scale.stream());
+        let free = Free::new(surrogate, seed, error, threads);
+        let constant = free.log_constant(surrogate, seed);
         let defensive = scale
             .heat
-            .and_then(|heat| Defensive::new(surrogate, heat, *seed, &free));
+            .and_then(|heat| Defensive::new(surrogate, heat, seed, &free));
         Self {
             scale,
             names,
@@ -188,7 +186,8 @@ impl Estimator {
             return Some(vec![1.0; points.len()]);
         }
         let defensive = self.defensive.as_ref()?;
-        let heated = points.iter().filter(|point| is_heated(point.index)).count();
+        let heated = points.iter().filter(|point| self.scale.is_heated(point));
+        let heated = heated.count();
         let share = heated as f64 / points.len() as f64;
         let ratio = |w: &Vec<f64>| defensive.ratio(&self.scale.surrogate, share, w);
         Some(whitened.iter().map(ratio).collect())

@@ -16,11 +16,13 @@ mod free;
 mod plan;
 mod point;
 mod reference;
+mod taught;
 #[cfg(test)]
 mod tests;
 mod variance;
 mod weight;
 
 pub use estimates::{ColumnEstimate, Estimates, Estimator, Evidence};
+pub(crate) use plan::MOST_REFITS;
 pub use plan::{Need, need};
 pub use point::{Scale, Weighted};

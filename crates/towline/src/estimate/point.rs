@@ -2,14 +2,17 @@
 
 use super::defensive;
 use super::free::Purpose;
+use super::taught::taught;
 use super::weight::{Budget, weigh};
 use crate::erased::{AnyCache, AnyModel, Erased};
 use crate::error::Error;
 use crate::frame::{Frame, FrameRule};
 use crate::kernel::state::prepare;
 use crate::model::{Model, Role};
+use crate::slow::Visit;
 use crate::slow::surrogate::Surrogate;
 use crate::target::Scratch;
+use crate::warmup::explore::refit;
 use crate::warmup::tuning::Tuning;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +40,8 @@ pub struct Weighted {
     pub rows: Vec<f64>,
     /// Fast evaluations spent.
     pub fast_evaluations: u64,
+    /// Laplace's estimate of the log marginal there, such as π̃ is fitted to.
+    pub laplace: Option<f64>,
     /// What failed, where it did.
     pub failure: Option<String>,
 }
@@ -57,6 +62,9 @@ pub struct Scale {
     /// How hot every third point is; nothing where all are draws of π̃.
     #[serde(default)]
     pub(crate) heat: Option<f64>,
+    /// Points before this one were drawn from what was learned before, and have become visits.
+    #[serde(default)]
+    pub(crate) first: usize,
 }
 
 impl Scale {
@@ -73,7 +81,34 @@ impl Scale {
             fast_dim: tuning.linear.fast_dim(),
             price: tuning.prices.slow,
             seed,
+            first: 0,
         })
+    }
+
+    /// The same with π̃ fitted again, to these visits and what these points have told; points from now on are fresh ones.
+    pub(crate) fn refitted(
+        &self,
+        visits: &[Visit],
+        points: &[Weighted],
+        error: f64,
+    ) -> Option<Self> {
+        let visits = taught(&self.surrogate, visits, points);
+        let surrogate = refit(&self.surrogate, &visits, error)?;
+        Some(Self {
+            surrogate,
+            first: self.first + points.len(),
+            ..self.clone()
+        })
+    }
+
+    /// Points drawn from another π̃ have other random numbers.
+    pub(crate) fn stream(&self) -> u64 {
+        self.seed ^ (self.first as u64) << 40
+    }
+
+    /// Whether a point is one of the heated.
+    pub(crate) fn is_heated(&self, point: &Weighted) -> bool {
+        self.heat.is_some() && defensive::is_heated(point.index - self.first)
     }
 
     fn budget(&self) -> Budget {
@@ -91,7 +126,7 @@ impl Scale {
 
     /// The first slow points.
     pub fn points(&self, count: usize) -> Vec<Vec<f64>> {
-        let whitened = defensive::slow_points(&self.surrogate, self.heat, self.seed, count);
+        let whitened = defensive::slow_points(&self.surrogate, self.heat, self.stream(), count);
         whitened
             .iter()
             .map(|w| self.surrogate.unwhiten(w))
@@ -130,7 +165,7 @@ impl Scale {
         cache: &AnyCache,
     ) -> Result<Weighted, Error> {
         let mut rng = Purpose::Fast.stream(self.seed, index as u64);
-        let (frame, search) = self.frame(model, x, cache);
+        let (frame, search, laplace) = self.frame(model, x, cache);
         let budget = self.budget();
         let found = weigh(&model, (x, cache), &frame, self.fast_dim, budget, &mut rng)?;
         let columns = model.columns();
@@ -151,18 +186,24 @@ impl Scale {
             noise: found.noise,
             rows,
             fast_evaluations: found.evaluations + search,
+            laplace,
             failure: None,
         })
     }
 
-    /// The frame at x, and what its search cost.
-    fn frame(&self, model: &AnyModel<'_>, x: &[f64], cache: &AnyCache) -> (Frame, u64) {
+    /// The frame at x, what its search cost, and Laplace's estimate of the log marginal, where there is one.
+    fn frame(
+        &self,
+        model: &AnyModel<'_>,
+        x: &[f64],
+        cache: &AnyCache,
+    ) -> (Frame, u64, Option<f64>) {
         match &self.rule {
-            FrameRule::Identity => (Frame::Identity, 0),
-            FrameRule::Linear(linear) => (linear.frame_in(x, None), 0),
+            FrameRule::Identity => (Frame::Identity, 0, None),
+            FrameRule::Linear(linear) => (linear.frame_in(x, None), 0, None),
             FrameRule::Laplace(laplace) => {
                 let found = laplace.find(&model, x, cache, &mut Scratch::default());
-                (found.frame, found.evaluations)
+                (found.frame, found.evaluations, found.log_marginal)
             }
         }
     }
@@ -178,6 +219,7 @@ impl Weighted {
             noise: 0.0,
             rows: Vec::new(),
             fast_evaluations: 0,
+            laplace: None,
             failure: None,
         }
     }

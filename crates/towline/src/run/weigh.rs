@@ -7,7 +7,7 @@ use super::driver::Job;
 use super::progress::{Progress, WeighingProgress};
 use crate::erased::Shared;
 use crate::error::Error;
-use crate::estimate::{Estimator, Need, Scale, Weighted, need};
+use crate::estimate::{Estimator, MOST_REFITS, Need, Scale, Weighted, need};
 use crate::kernel::info::Info;
 use crate::model::Role;
 use crate::store::{Points, Stages, StoredEstimates, Weighing};
@@ -55,6 +55,7 @@ pub(super) fn weigh(
     let (log, stored) = Points::of(folder, run)?;
     let mut points: BTreeMap<usize, Weighted> = stored
         .into_iter()
+        .filter(|point| point.index >= weighing.scale.first)
         .map(|point| (point.index, point))
         .collect();
     let columns: Vec<&crate::model::Column> = job.manifest.columns.iter().collect();
@@ -67,7 +68,18 @@ pub(super) fn weigh(
     let before = weighing.seconds;
     let (mut now, mut done) = (None, 0);
     loop {
-        let next = need(asked.error, dim, &slow, now.as_ref(), done);
+        let refits = weighing.refits < MOST_REFITS && job.tuning.is_none();
+        let next = need(asked.error, dim, &slow, now.as_ref(), done, refits);
+        if next == Need::Refit {
+            weighing.learn_from(points.values().take(done), job, asked.error)?;
+            weighing.write(folder, run)?;
+            points.retain(|index, _| *index >= weighing.scale.first);
+            if points.is_empty() {
+                (estimator, now, done) = (None, None, 0);
+            }
+            continue;
+        }
+        let first = weighing.scale.first;
         let Need::Points(planned) = next else {
             let instead = next == Need::Chain;
             weighing.chains_instead = instead;
@@ -94,6 +106,7 @@ pub(super) fn weigh(
         let wanted: VecDeque<(usize, Vec<f64>)> = xs
             .into_iter()
             .enumerate()
+            .map(|(k, x)| (first + k, x))
             .filter(|(index, _)| !points.contains_key(index))
             .collect();
         let error = now.as_ref().map(|now| worst(now, &slow));
@@ -122,7 +135,7 @@ pub(super) fn weigh(
         }
         done = planned;
         let so_far: Vec<Weighted> = points
-            .range(..planned)
+            .range(..first + planned)
             .map(|(_, point)| point.clone())
             .collect();
         let estimator = estimator.get_or_insert_with(|| {
@@ -173,7 +186,38 @@ fn begin(job: &Job) -> Result<Option<Weighing>, Error> {
             scale,
             learned,
             seconds,
+            refits: 0,
             chains_instead: false,
         }),
     )
+}
+
+impl Weighing {
+    /// Fits π̃ again with what these points have told, which then belong to what learning took; once more is not tried where that cannot be.
+    fn learn_from<'a>(
+        &mut self,
+        points: impl Iterator<Item = &'a Weighted>,
+        job: &Job,
+        error: f64,
+    ) -> Result<(), Error> {
+        let points: Vec<Weighted> = points.cloned().collect();
+        let mut visits = Vec::new();
+        for k in 0..job.manifest.chains {
+            let stages = Stages::new(&job.folder, k, job.manifest.fingerprint());
+            if let Some(newest) = stages.newest() {
+                visits.extend_from_slice(stages.load(newest)?.warming.visits());
+            }
+        }
+        self.refits += 1;
+        match self.scale.refitted(&visits, &points, error) {
+            None => self.refits = MOST_REFITS,
+            Some(scale) => {
+                self.scale = scale;
+                self.learned.slow_evaluations += points.len() as u64;
+                let spent = points.iter().map(|point| point.fast_evaluations);
+                self.learned.fast_evaluations += spent.sum::<u64>();
+            }
+        }
+        Ok(())
+    }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Weighing {
     pub learned: Info,
     /// Seconds that it took.
     pub seconds: f64,
+    /// How often π̃ was fitted again with what points had told.
+    pub refits: usize,
     /// Whether it was decided that chains do the work after all.
     pub chains_instead: bool,
 }

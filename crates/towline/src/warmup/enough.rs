@@ -19,7 +19,7 @@ pub(crate) fn with_margin(points: f64) -> f64 {
 
 /// What the fit is for.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Aim {
+pub(crate) enum Aim {
     /// The proposals of chains, whose draws have yet to be made.
     Draws,
     /// Slow points that are weighed to this standard error.

@@ -36,12 +36,22 @@ impl Explored {
 
 /// How hot visits are. A normal's draws lie p/2 log units below its mode, give or take the root of that; heated ones lie heat × p/2 below it,
 /// which is where so many standard deviations of the others are: far enough to see where they end, and not where nobody comes.
-pub(super) fn heat(p: usize, aim: Aim) -> f64 {
+pub(crate) fn heat(p: usize, aim: Aim) -> f64 {
     let deviations = match aim.spares(p) {
         false => DEVIATIONS,
         true => DEVIATIONS_OF_WEIGHTS,
     };
     1.0 + deviations * (2.0 / p as f64).sqrt()
+}
+
+/// The fit made again for weights, from more visits.
+pub(crate) fn refit(before: &Surrogate, visits: &[Visit], error: f64) -> Option<Surrogate> {
+    let p = before.dim();
+    let extent = Extent {
+        heat: heat(p, Aim::Error(error)),
+        ..learned(p, before.is_mixed())
+    };
+    Surrogate::fit_to(visits, before.centre(), before.factor(), extent)
 }
 
 /// About where the heated bulk ends, in log units below the top.
@@ -75,7 +85,7 @@ pub(super) struct Explored {
 
 /// How well fresh visits were predicted: weighted rms in log units, in which the bulk counts most.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Errors {
+pub(crate) struct Errors {
     /// Of all of them.
     pub all: f64,
     /// Of those where more mass was found than predicted: what chains might miss. A claim of mass where there is none costs only rejections.

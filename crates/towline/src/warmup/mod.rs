@@ -9,7 +9,7 @@ mod common;
 mod compare;
 mod curvature;
 pub(crate) mod enough;
-mod explore;
+pub(crate) mod explore;
 mod extra;
 mod inner;
 mod known;
@@ -129,6 +129,11 @@ impl Warming {
     /// Whether the marginal of x is learned, so that slow points can be weighed.
     pub fn has_learned(&self) -> bool {
         self.stage > 0 && !self.x.is_empty() && self.tuning.surrogate.is_some()
+    }
+
+    /// The slow evaluations that what was learned was fitted to.
+    pub(crate) fn visits(&self) -> &[Visit] {
+        &self.visits
     }
 
     /// What was learned so far.
