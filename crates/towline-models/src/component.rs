@@ -12,6 +12,7 @@ mod known;
 mod mesh;
 mod nngp;
 mod nodes;
+mod product;
 mod replicated;
 mod scaling;
 mod seasonal;
@@ -20,7 +21,7 @@ mod spde;
 mod tensor;
 mod walk;
 
-pub(crate) use call::{Built, Call, Entered, Function, Inputs, bind_call, name_of};
+pub(crate) use call::{Built, Call, Entered, Function, Inputs, Side, bind_call, name_of};
 pub(crate) use groups::Grouped;
 pub(crate) use nodes::{Nodes, Symmetric};
 pub(crate) use replicated::Replicated;
@@ -120,6 +121,8 @@ pub(crate) trait Structure: fmt::Debug + Send + Sync {
 pub(crate) enum Input<'a> {
     Numbers(&'a [f64]),
     Level(&'a str),
+    /// Of the factors of a product.
+    Pair(&'a Input<'a>, &'a Input<'a>),
 }
 
 /// Where a row of data lies.
