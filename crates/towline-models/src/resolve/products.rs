@@ -6,7 +6,7 @@ use super::prior::{Chooser, Natural};
 use crate::component::{Built, Call, Entered, Side, bind_call, name_of};
 use crate::defaults::{self, Unit};
 use crate::error::Error;
-use crate::formula::{Context, Factor, Formula, Node};
+use crate::formula::{Context, Factor, Formula, Node, names};
 use std::path::Path;
 
 /// Makes a product of two calls.
@@ -19,14 +19,14 @@ pub(super) fn compile(
     notes: &mut Vec<String>,
     folder: &Path,
 ) -> Result<Entered, Error> {
-    let mut names = Vec::new();
+    let mut called = Vec::new();
     let mut by: Option<&Node> = None;
     for call in calls {
         let Some(function) = function(call) else {
             return Err(context.error("this is no factor of a product", call));
         };
         let bound = bind_call(function, call, context)?;
-        names.push(name_of(function, &bound));
+        called.push(name_of(function, &bound));
         if let Some(other) = bound.get("by") {
             let twice = by.filter(|by| by.to_string() != other.to_string());
             if twice.is_some() {
@@ -38,7 +38,7 @@ pub(super) fn compile(
             by = Some(other);
         }
     }
-    let name = names.join("_");
+    let name = called.join("_");
     let sd = chooser.value(
         &format!("sd_{name}"),
         &["sd"],
@@ -56,7 +56,7 @@ pub(super) fn compile(
             node: call,
             context,
             // Its own name first: both factors may have a parameter of one name.
-            name: format!("{}_{}", names[k], names[1 - k]),
+            name: format!("{}_{}", called[k], called[1 - k]),
             unit: Unit {
                 unit: 1.0,
                 centre: 0.0,
@@ -119,8 +119,9 @@ pub(super) fn note_levels(design: &Design, formula: &Formula, notes: &mut Vec<St
                     .iter()
                     .any(|g| *wanted == [g.factor.name.clone()])
                 || formula.fixed.terms.iter().any(|term| {
-                    let text = term.key().join(":");
-                    wanted.iter().all(|name| text.contains(name.as_str()))
+                    let mut columns = term.key();
+                    term.variables.iter().for_each(|v| names(v, &mut columns));
+                    wanted.iter().all(|name| columns.contains(name))
                 });
             if !known {
                 notes.push(format!(
