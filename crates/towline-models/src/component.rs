@@ -177,7 +177,12 @@ impl Component {
             1 => ", 1 combination of them held at zero".into(),
             many => format!(", {many} combinations of them held at zero"),
         };
-        format!("{} nodes{held}", nodes.count)
+        let effects = match self.structure.reports() {
+            same if same == nodes.count => String::new(),
+            // A constraint that is worked into the rows takes nodes away.
+            effects => format!("{effects} effects by "),
+        };
+        format!("{effects}{} nodes{held}", nodes.count)
     }
 }
 
