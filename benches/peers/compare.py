@@ -43,15 +43,17 @@ NUTS = {
     "rwm5yr_c": (300, 500),
     "immunised": (500, 700),
     "months": (800, 1500),
+    "districts": (600, 1000),
     "nyc": (700, 1000),
 }
 # Those whose NumPyro model is in nuts_more.py, and of these the ones that are for nutpie too, plain and whitened.
-OURS = ("ncsids", "contraception", "verbagg", "crabs", "immunised", "months", "nyc")
+OURS = ("ncsids", "contraception", "verbagg", "crabs", "immunised", "months", "districts", "nyc")
 FIELDS = ("immunised", "months", "nyc")
 # Models of simulated data: draws of each of two chains, and our columns for θ as whitened.py has it.
 SIMULATED = {
     "immunised": (3000, ["sd_community", "sd_mother"]),
     "months": (4000, ["sd_rw1_t"]),
+    "districts": (2000, None),
 }
 NYC = ["sd_areal_area", "mix_areal_area"]
 PEERS = {"NumPyro": 22, "nutpie": 34, "whitened": 22}

@@ -1,6 +1,6 @@
 """Latent fields and nested groups as the peers see them: data, and log densities with their gradients compiled by numba.
 
-`immunised` (nested groups, zeros and ones) and `months` (a random walk) are simulated by simulate.py; `nyc` is New York's BYM2, whose data
+`immunised` (nested groups, zeros and ones), `months` (a random walk) and `districts` (space × time) are simulated by simulate.py; `nyc` is New York's BYM2, whose data
 may not be part of this repository. Each model's vector is θ (log standard deviations and the like), fixed effects, and latent values that
 are standard a priori; a soft constraint on the sum of an intrinsic field is apart (`soft`), so that what is left is sparse.
 """
@@ -50,6 +50,28 @@ def walk_scale(n):
     q = 2.0 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
     q[0, 0] = q[-1, -1] = 1.0
     return math.exp(0.5 * np.log(np.diag(np.linalg.pinv(q))).mean())
+
+
+def root(precision):
+    """V with V Vᵀ the pseudo-inverse of an intrinsic precision, scaled to a typical variance of one."""
+    values, vectors = np.linalg.eigh(precision)
+    kept = values > 1e-9 * values[-1]
+    v = vectors[:, kept] / np.sqrt(values[kept])
+    return v / math.exp(0.5 * np.log((v**2).sum(axis=1)).mean())
+
+
+def districts():
+    """Counts (districts by years), expected ones, and the roots of both factors' covariances."""
+    rows = simulate.districts(random.Random(1))
+    shape = (simulate.YEARS, simulate.SIDE**2)
+    areas, years = np.zeros((shape[1], shape[1])), np.zeros((shape[0], shape[0]))
+    for q, pairs in ((areas, simulate.neighbours()), (years, [(k, k + 1) for k in range(shape[0] - 1)])):
+        for a, b in pairs:
+            q[a, a] += 1
+            q[b, b] += 1
+            q[a, b] -= 1
+            q[b, a] -= 1
+    return numbers(rows, "y").reshape(shape).T, numbers(rows, "expected").reshape(shape).T, root(areas), root(years)
 
 
 def nyc(data):

@@ -1,7 +1,7 @@
 """NUTS (NumPyro, one thread, double precision) for the example data sets that come without a peer's result.
 
 usage: nuts_more.py DATA EXAMPLES MODEL [WARMUP DRAWS CHAINS]    with MODEL one of ncsids, contraception, verbagg, crabs, nyc, and the simulated
-immunised and months
+immunised, months and districts
 
 Prints what ../shared/peers/nuts_ref.py prints for the others: posterior mean, sd, quantiles, ESS, R-hat, CPU seconds.
 The models and priors are those of examples/*/model.toml.
@@ -157,6 +157,27 @@ def months():
     return model, ["beta", "log_sigma"]
 
 
+def districts():
+    y, expected, areas, years = fields.districts()
+
+    def model():
+        def standard(name, *shape):
+            return numpyro.sample(name, dist.Normal(0.0, 1.0).expand(list(shape)).to_event(len(shape)))
+
+        b = numpyro.sample("beta", dist.Normal(0.0, 5.0))
+        area, course, both = [jnp.exp(numpyro.sample(f"log_sigma_{name}", dist.Normal(-1.0, 1.0))) for name in ("area", "year", "both")]
+        mix = numpyro.sample("rho", dist.Uniform(0.0, 1.0))
+        spatial = areas @ standard("phi", areas.shape[1])
+        own = area * (jnp.sqrt(1 - mix) * standard("theta", len(areas)) + jnp.sqrt(mix) * spatial)
+        year = course * (years @ standard("steps", years.shape[1]))
+        # The product of both: what sums to zero over areas and over years, exactly, by the roots of the two covariances.
+        product = both * areas @ standard("z", areas.shape[1], years.shape[1]) @ years.T
+        numpyro.deterministic("effects", jnp.concatenate([own[:3], year[:3], product[0, :3], product[24, 5:8], product[48, 9:]]))
+        numpyro.sample("y", dist.Poisson(expected * jnp.exp(b + own[:, None] + year + product)), obs=y)
+
+    return model, ["beta", "log_sigma_area", "log_sigma_year", "log_sigma_both", "rho", "effects"]
+
+
 def nyc():
     y, offset, edges, scale = fields.nyc(DATA)
     n = len(y)
@@ -176,7 +197,7 @@ def nyc():
     return model, ["beta", "log_sigma", "rho"]
 
 
-MODELS = {"immunised": immunised, "months": months, "nyc": nyc, "ncsids": ncsids, "contraception": contraception, "verbagg": verbagg, "crabs": crabs}
+MODELS = {"immunised": immunised, "months": months, "districts": districts, "nyc": nyc, "ncsids": ncsids, "contraception": contraception, "verbagg": verbagg, "crabs": crabs}
 if NAME not in MODELS:
     raise SystemExit(f"there is no model {NAME!r}; there are {', '.join(MODELS)}")
 model, watched = MODELS[NAME]()

@@ -53,11 +53,7 @@ def months(rng):
         level += rng.gauss(0.0, 0.06)
         law, c, s = int(t >= 169), math.cos(math.tau * t / 12), math.sin(math.tau * t / 12)
         mean = math.exp(3.0 + level + 0.15 * c - 0.1 * s - 0.25 * law)
-        # Knuth's way to a Poisson number: a product of uniform numbers.
-        y, product, least = 0, rng.random(), math.exp(-mean)
-        while product > least:
-            y, product = y + 1, product * rng.random()
-        found.append({"y": y, "t": t, "law": law, "c": round(c, 9), "s": round(s, 9)})
+        found.append({"y": poisson(rng, mean), "t": t, "law": law, "c": round(c, 9), "s": round(s, 9)})
     return found
 
 
@@ -73,7 +69,59 @@ beta = "normal(0, 5)"
 sd_rw1_t = "log_normal(-1, 1)"
 """
 
-SETS = {"immunised": (immunised, IMMUNISED), "months": (months, MONTHS)}
+SIDE, YEARS = 7, 12
+
+
+def neighbours():
+    """Pairs of districts of a square grid that share an edge."""
+    cells = range(SIDE * SIDE)
+    return [(k, k + step) for k in cells for step in (1, SIDE) if (k + step in cells) and not (step == 1 and k % SIDE == SIDE - 1)]
+
+
+def poisson(rng, mean):
+    """Knuth's way to a Poisson number: a product of uniform numbers."""
+    y, product, least = 0, rng.random(), math.exp(-mean)
+    while product > least:
+        y, product = y + 1, product * rng.random()
+    return y
+
+
+def districts(rng):
+    """Counts of 49 districts in twelve years: a slope across the map, a course that all share, and one of each district's own that its
+    neighbours have in part (random walks, each the mean of its own and its neighbours' steps)."""
+    near = {k: [k] for k in range(SIDE * SIDE)}
+    for a, b in neighbours():
+        near[a].append(b)
+        near[b].append(a)
+    course, own, found = 0.0, [0.0] * len(near), []
+    for year in range(YEARS):
+        course += rng.gauss(0.0, 0.1)
+        steps = [rng.gauss(0.0, 0.25) for _ in near]
+        for k, around in near.items():
+            own[k] += sum(steps[j] for j in around) / len(around)
+            expected = round(rng.uniform(3.0, 12.0), 2)
+            eta = 0.08 * (k // SIDE - k % SIDE / 2) + course + own[k]
+            found.append({"y": poisson(rng, expected * math.exp(eta)), "expected": expected, "district": f"d{k}", "year": 2000 + year})
+    return found
+
+
+DISTRICTS = """# Simulated: counts of districts and years, each with effects, and their product (benches/peers/simulate.py).
+family = "poisson"
+formula = 'y ~ areal(district, graph = "edges.csv") + rw1(year) + areal(district, graph = "edges.csv"):rw1(year)'
+
+[data]
+file = "districts.csv"
+exposure = "expected"
+
+[priors]
+beta = "normal(0, 5)"
+sd = "log_normal(-1, 1)"
+mix = "uniform(0, 1)"
+"""
+
+SETS = {"immunised": (immunised, IMMUNISED), "months": (months, MONTHS), "districts": (districts, DISTRICTS)}
+#: Files beside the data.
+BESIDE = {"districts": {"edges.csv": "district,neighbour\n" + "".join(f"d{a},d{b}\n" for a, b in neighbours())}}
 
 
 def write(name, folder, seed=1):
@@ -86,6 +134,8 @@ def write(name, folder, seed=1):
         writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+    for other, content in BESIDE.get(name, {}).items():
+        (folder / other).write_text(content)
     (folder / "model.toml").write_text(text)
     return folder / "model.toml"
 

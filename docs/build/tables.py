@@ -39,6 +39,7 @@ MODELS = {
     "verbagg": ("verbal aggression, persons and items", "2 + 347", ""),
     "immunised": ("children of mothers of communities, binary, simulated", "2 + 1,804", ""),
     "months": ("monthly counts, random walk, simulated", "1 + 195", ""),
+    "districts": ("districts and years with their product, simulated", "4 + 637", " ¹"),
     "nyc": ("New York's tracts, BYM2", "2 + 3,842", ""),
 }
 #: Rows of the short table: those with both NUTS beside them.

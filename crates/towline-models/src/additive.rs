@@ -35,6 +35,7 @@ use joint::Joint;
 use part::Prior;
 use quadratic::Quadratic;
 use size::refuse_too_large;
+pub(crate) use size::refuse_too_many_entries;
 use std::sync::Arc;
 
 /// What does not depend on x.
@@ -117,6 +118,8 @@ impl Additive {
                 part.constant = Some(prior);
             }
         }
+        let entries = Joint::entries_of(&parts, fixed.rows);
+        refuse_too_many_entries(free, entries, "the joint precision")?;
         let joint = Joint::new(&parts, free, fixed.rows);
         refuse_too_large(joint.factor_len(), "the joint precision")?;
         let constraints = constraints(&parts);

@@ -12,6 +12,7 @@ mod known;
 mod mesh;
 mod nngp;
 mod nodes;
+mod product;
 mod replicated;
 mod scaling;
 mod seasonal;
@@ -20,7 +21,7 @@ mod spde;
 mod tensor;
 mod walk;
 
-pub(crate) use call::{Built, Call, Entered, Function, Inputs, bind_call, name_of};
+pub(crate) use call::{Built, Call, Entered, Function, Inputs, Side, bind_call, name_of};
 pub(crate) use groups::Grouped;
 pub(crate) use nodes::{Nodes, Symmetric};
 pub(crate) use replicated::Replicated;
@@ -83,13 +84,15 @@ pub(crate) trait Structure: fmt::Debug + Send + Sync {
     /// Where an input lies among the nodes.
     fn locate(&self, input: Input) -> Result<Point, Error>;
 
-    /// u at places that are no nodes, given u at the nodes: means, and the covariance row by row.
-    fn fresh(&self, theta: &[f64], u: &[f64], places: &[&[f64]]) -> (Vec<f64>, Vec<f64>) {
-        let _ = (theta, u);
-        (
-            vec![0.0; places.len()],
-            vec![0.0; places.len() * places.len()],
-        )
+    /// u at places that are no nodes, given u at the nodes.
+    fn fresh(&self, theta: &[f64], places: &[&[f64]]) -> Fresh {
+        let _ = theta;
+        Fresh::nothing(places.len())
+    }
+
+    /// How many numbers are reported of u.
+    fn reports(&self) -> usize {
+        self.nodes().count
     }
 
     /// What is reported of u: as many numbers as there are labels.
@@ -118,6 +121,8 @@ pub(crate) trait Structure: fmt::Debug + Send + Sync {
 pub(crate) enum Input<'a> {
     Numbers(&'a [f64]),
     Level(&'a str),
+    /// Of the factors of a product.
+    Pair(&'a Input<'a>, &'a Input<'a>),
 }
 
 /// Where a row of data lies.
@@ -127,6 +132,30 @@ pub(crate) enum Point {
     Nodes(Vec<(u32, f64)>),
     /// A place beside the nodes, for [`Structure::fresh`].
     Fresh(Vec<f64>),
+}
+
+/// u at places beside the nodes, given u at the nodes: a weighted sum of nodes for each place, and the covariance of what is
+/// added to it, row by row.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Fresh {
+    pub weights: Vec<Vec<(u32, f64)>>,
+    pub covariance: Vec<f64>,
+}
+
+impl Fresh {
+    /// Zero at so many places.
+    pub fn nothing(places: usize) -> Self {
+        Self {
+            weights: vec![Vec::new(); places],
+            covariance: vec![0.0; places * places],
+        }
+    }
+
+    /// The mean at one of the places.
+    pub fn mean(&self, place: usize, u: &[f64]) -> f64 {
+        let parts = self.weights[place].iter();
+        parts.map(|(k, w)| w * u[*k as usize]).sum()
+    }
 }
 
 /// A component of a model, with its rows.
@@ -148,7 +177,12 @@ impl Component {
             1 => ", 1 combination of them held at zero".into(),
             many => format!(", {many} combinations of them held at zero"),
         };
-        format!("{} nodes{held}", nodes.count)
+        let effects = match self.structure.reports() {
+            same if same == nodes.count => String::new(),
+            // A constraint that is worked into the rows takes nodes away.
+            effects => format!("{effects} effects by "),
+        };
+        format!("{effects}{} nodes{held}", nodes.count)
     }
 }
 

@@ -6,6 +6,7 @@ mod effects;
 mod parts;
 mod prior;
 mod process;
+mod products;
 mod response;
 mod separable;
 #[cfg(test)]
@@ -124,6 +125,7 @@ impl Resolved {
         design.components =
             components::compile(given, &formula, context, unit, &mut chooser, &mut notes)?;
         components::note_twins(&design, &formula, &mut notes);
+        products::note_levels(&design, &formula, &mut notes);
         let others = design
             .components
             .iter()

@@ -175,3 +175,26 @@ fn a_surface_is_fitted_and_mapped() {
     assert!(svg.contains("standard deviation"));
     assert!(folder.path().join("run/map.png").exists());
 }
+
+#[test]
+fn a_product_that_memory_cannot_hold_is_refused_at_once_with_a_figure() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut data = String::from("y,a,b\n");
+    for k in 0..6000 {
+        data += &format!("{},{k},{}\n", k % 3, (7 * k) % 6000);
+    }
+    fs::write(folder.path().join("d.csv"), data).unwrap();
+    let begun = std::time::Instant::now();
+    let out = towline(folder.path())
+        .args(["fit", "--data", "d.csv", "--family", "poisson"])
+        .args(["--formula", "y ~ rw1(a):rw1(b)"])
+        .timeout(std::time::Duration::from_secs(60))
+        .assert()
+        .failure();
+    let said = text(&out.get_output().stderr);
+    assert!(
+        said.contains("35988001 nodes") && said.contains(" GB") && said.contains("fewer nodes"),
+        "{said}"
+    );
+    println!("refused after {:?}", begun.elapsed());
+}

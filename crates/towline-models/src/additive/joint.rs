@@ -23,6 +23,19 @@ pub(crate) struct Joint {
 }
 
 impl Joint {
+    /// How many products and entries [`new`](Self::new) would lay out.
+    pub fn entries_of(parts: &[Part], rows: usize) -> usize {
+        let prior = parts
+            .iter()
+            .map(|p| p.component.structure.nodes().entries.len());
+        let row = |row: usize| {
+            let of = |part: &Part| part.component.rows.row(row).count();
+            let nodes: usize = parts.iter().map(of).sum();
+            nodes * (nodes + 1) / 2
+        };
+        prior.sum::<usize>() + (0..rows).map(row).sum::<usize>()
+    }
+
     pub fn new(parts: &[Part], free: usize, rows: usize) -> Self {
         let (mut starts, mut columns) = (vec![0u32], Vec::new());
         let (mut weights, mut scale_of) = (Vec::new(), Vec::new());

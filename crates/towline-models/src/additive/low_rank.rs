@@ -44,16 +44,26 @@ impl LowRank {
         }
         let rank = basis.len();
         let at = |i: usize, j: usize| r[j].get(i).copied().unwrap_or(0.0);
+        // S rᵀ first: a product of three matrices, not a sum over four indices.
+        let mut half = vec![0.0; count * rank];
+        for (row, half) in s
+            .chunks_exact(count)
+            .zip(half.chunks_exact_mut(rank.max(1)))
+        {
+            for (b, value) in row.iter().enumerate().filter(|(_, value)| **value != 0.0) {
+                half.iter_mut()
+                    .zip(&r[b])
+                    .for_each(|(h, r)| *h += value * r);
+            }
+        }
         let mut inside = vec![0.0; rank * rank];
         for i in 0..rank {
-            for j in 0..rank {
-                let mut sum = f64::from(u8::from(i == j));
-                for a in 0..count {
-                    for b in 0..count {
-                        sum += at(i, a) * s[a * count + b] * at(j, b);
-                    }
+            inside[i * rank + i] = 1.0;
+            for (a, half) in half.chunks_exact(rank).enumerate() {
+                let along = at(i, a);
+                for (j, value) in half.iter().enumerate() {
+                    inside[j * rank + i] += along * value;
                 }
-                inside[j * rank + i] = sum;
             }
         }
         let c = Triangle::root_of(inside, rank)?;

@@ -73,7 +73,7 @@ impl Additive {
             at.root.multiply(&y[self.fixed.width..self.border()], f);
         }
         for (k, part) in self.parts.iter().enumerate() {
-            let (here, next) = rest.split_at_mut(part.component.structure.nodes().count);
+            let (here, next) = rest.split_at_mut(part.component.structure.reports());
             let u = self.effects_of(at, k, y);
             part.component.structure.report(&u, here);
             rest = next;
@@ -89,10 +89,10 @@ impl Additive {
             at.root.solve(v);
         }
         for (k, part) in self.parts.iter().enumerate() {
-            let count = part.component.structure.nodes().count;
-            let (here, next) = rest.split_at(count);
-            let mut u = vec![0.0; count];
-            part.component.structure.recover(here, &mut u);
+            let structure = &part.component.structure;
+            let (here, next) = rest.split_at(structure.reports());
+            let mut u = vec![0.0; structure.nodes().count];
+            structure.recover(here, &mut u);
             self.effects_from(at, k, &u, y);
             rest = next;
         }

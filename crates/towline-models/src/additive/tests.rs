@@ -53,7 +53,7 @@ fn resolve(terms: &str) -> Resolved {
 }
 
 /// Every component, and combinations.
-const TERMS: [&str; 17] = [
+const TERMS: [&str; 23] = [
     "rw1(t)",
     "rw2(t)",
     "ar1(t)",
@@ -67,6 +67,12 @@ const TERMS: [&str; 17] = [
     "spde(a, b, edge = 0.4)",
     "nngp(a, b, m = 3)",
     "known(id, precision = \"precision.csv\")",
+    "areal(area, graph = \"edges.csv\"):rw1(t)",
+    "rw1(month):areal(area, graph = \"edges.csv\", model = \"bym2\")",
+    "spde(a, b, edge = 0.7):ar1(month)",
+    "nngp(a, b, m = 3):rw2(month)",
+    "known(id, precision = \"precision.csv\"):ar1(t, by = g)",
+    "areal(area, graph = \"edges.csv\") + rw1(t) + areal(area, graph = \"edges.csv\"):rw1(t) + (1 | g) + gp(a)",
     "gp(a, b) + (1 | g)",
     "gp(a) + rw1(t, by = g) + (a | g)",
     "0 + rw2(t) + areal(area, graph = \"edges.csv\") + (1 | g)",

@@ -1,7 +1,7 @@
 //! An autoregression of the first order over whole times: `ar1(t)`, stationary, with standard deviation sd and correlation
 //! rho between neighbours. Times that no row has are nodes too.
 
-use super::{Built, Call, Function, Input, Inputs, Nodes, Point, Structure};
+use super::{Built, Call, Fresh, Function, Input, Inputs, Nodes, Point, Structure};
 use crate::defaults;
 use crate::error::Error;
 use crate::parameter::{Register, Source, Value};
@@ -122,7 +122,7 @@ impl Structure for Autoregression {
         }
     }
 
-    fn fresh(&self, theta: &[f64], u: &[f64], places: &[&[f64]]) -> (Vec<f64>, Vec<f64>) {
+    fn fresh(&self, theta: &[f64], places: &[&[f64]]) -> Fresh {
         let (sd, rho, n) = (theta[0], theta[1], places.len());
         let last = self.nodes.count - 1;
         // Steps beyond the end, before it negative.
@@ -133,7 +133,7 @@ impl Structure for Autoregression {
         let power = |steps: f64| rho.powi(steps.abs() as i32);
         let at = |place: &&[f64]| {
             let k = beyond(place);
-            power(k) * u[if k < 0.0 { 0 } else { last }]
+            vec![(if k < 0.0 { 0 } else { last as u32 }, power(k))]
         };
         let mut covariance = vec![0.0; n * n];
         for i in 0..n {
@@ -144,6 +144,9 @@ impl Structure for Autoregression {
                 }
             }
         }
-        (places.iter().map(at).collect(), covariance)
+        Fresh {
+            weights: places.iter().map(at).collect(),
+            covariance,
+        }
     }
 }

@@ -96,7 +96,17 @@ impl Share {
 
 fn build(call: &mut Call) -> Result<Built, Error> {
     let column = call.column("id")?;
-    let model = call.word("model", &["bym2", "icar", "car"])?;
+    // The product of a structured and an unstructured part with something else is two products: only where that is said.
+    let model = match call.factor {
+        true => call.word("model", &["icar", "bym2", "car"])?,
+        false => call.word("model", &["bym2", "icar", "car"])?,
+    };
+    if call.factor && call.bound.get("model").is_none() {
+        call.notes.push(
+            "`areal` in a product is its structured part, model = \"icar\"; give model = \"bym2\" for areas of their own too"
+                .into(),
+        );
+    }
     let path = call.file("graph")?;
     let names = call.context.table.complete(&column)?;
     let graph = Graph::read(&path, names, call.notes)?;

@@ -1,6 +1,8 @@
 //! A function of formulas that makes a component: its arguments, and what it may ask of the model around it.
 
-use super::{Component, ComponentRows, Input, Labelled, Point, Replicated, Rows, Structure};
+use super::{
+    Component, ComponentRows, Input, Labelled, Point, Replicated, Rows, Structure, product,
+};
 use crate::defaults::{self, Unit};
 use crate::error::Error;
 use crate::formula::{Bound, Context, Expression, Factor, Kind, Node, bind};
@@ -37,6 +39,57 @@ pub(crate) enum Inputs {
     Numbers(Vec<Expression>),
     /// A column of names.
     Level(String),
+    /// What the factors of a product look at.
+    Pair(Box<[Inputs; 2]>),
+}
+
+impl Inputs {
+    /// The names of what is looked at.
+    pub fn names(&self) -> Vec<String> {
+        match self {
+            Self::Numbers(inputs) => inputs.iter().map(|i| i.name().to_string()).collect(),
+            Self::Level(column) => vec![column.clone()],
+            Self::Pair(both) => both.iter().flat_map(Self::names).collect(),
+        }
+    }
+
+    /// What every row of a table has of them.
+    fn values<'a>(&self, table: &'a Table) -> Result<Values<'a>, Error> {
+        Ok(match self {
+            Self::Numbers(inputs) => {
+                let columns = inputs
+                    .iter()
+                    .map(|one| one.values(table))
+                    .collect::<Result<Vec<_>, _>>()?;
+                let row = |row: usize| columns.iter().map(|c| c[row]).collect();
+                Values::Numbers((0..table.rows()).map(row).collect())
+            }
+            Self::Level(column) => Values::Levels(table.complete(column)?),
+            Self::Pair(both) => {
+                Values::Pair(Box::new([both[0].values(table)?, both[1].values(table)?]))
+            }
+        })
+    }
+}
+
+/// What every row has of a component's inputs.
+enum Values<'a> {
+    Numbers(Vec<Vec<f64>>),
+    Levels(&'a [String]),
+    Pair(Box<[Values<'a>; 2]>),
+}
+
+impl Values<'_> {
+    /// Hands a row to `f`.
+    fn with<T>(&self, row: usize, f: &dyn Fn(Input) -> T) -> T {
+        match self {
+            Self::Numbers(rows) => f(Input::Numbers(&rows[row])),
+            Self::Levels(names) => f(Input::Level(&names[row])),
+            Self::Pair(both) => both[0].with(row, &|first| {
+                both[1].with(row, &|second| f(Input::Pair(&first, &second)))
+            }),
+        }
+    }
 }
 
 /// A call in a formula, as it is made into a component.
@@ -51,6 +104,8 @@ pub(crate) struct Call<'a, 'b, 'c> {
     pub notes: &'b mut Vec<String>,
     /// Where files are looked for that are not here.
     pub folder: PathBuf,
+    /// Whether it is a factor of a product, which has the standard deviation: its own is one.
+    pub factor: bool,
 }
 
 impl Call<'_, '_, '_> {
@@ -125,6 +180,9 @@ impl Call<'_, '_, '_> {
 
     /// The standard deviation of a component whose typical variance is one at sd = 1.
     pub fn sd(&mut self) -> Result<Value, Error> {
+        if self.factor {
+            return Ok(Value::Fixed(1.0));
+        }
         self.parameter("sd", defaults::component(self.unit), Natural::Positive)
     }
 }
@@ -137,6 +195,17 @@ pub(crate) struct Entered {
     inputs: Inputs,
     by: Option<Factor>,
     labels: Labelled,
+    /// The factors, where it is a product.
+    pub sides: Option<[Side; 2]>,
+}
+
+/// A factor of a product, for what should be known of the product.
+#[derive(Debug, Clone)]
+pub(crate) struct Side {
+    /// As it was written.
+    pub call: String,
+    pub looks_at: Vec<String>,
+    pub intrinsic: bool,
 }
 
 impl Entered {
@@ -148,6 +217,24 @@ impl Entered {
             .map(|node| Factor::compile(std::slice::from_ref(node), call.context))
             .transpose()?;
         let built = (function.build)(&mut call)?;
+        Ok(Self::of(call.name, built, by))
+    }
+
+    /// Makes the product of what two calls made, with a standard deviation of its own.
+    pub fn product(
+        name: String,
+        sd: Value,
+        [(first, one), (second, other)]: [(Built, Side); 2],
+        by: Option<Factor>,
+    ) -> Result<Self, Error> {
+        let product = product::build(&name, first, second, sd)?;
+        Ok(Self {
+            sides: Some([one, other]),
+            ..Self::of(name, product, by)
+        })
+    }
+
+    fn of(name: String, built: Built, by: Option<Factor>) -> Self {
         let mut labels = Labelled {
             levels: built.levels,
             effects: built.effects,
@@ -166,13 +253,14 @@ impl Entered {
                 Arc::new(Replicated::new(built.structure, factor.levels.len()))
             }
         };
-        Ok(Self {
-            name: call.name,
+        Self {
+            name,
             structure,
             inputs: built.inputs,
             by,
             labels,
-        })
+            sides: None,
+        }
     }
 
     /// Where each row of a table lies.
@@ -201,26 +289,10 @@ impl Entered {
             };
             Ok(Replicated::moved(point, group, *size))
         };
-        match &self.inputs {
-            Inputs::Numbers(expressions) => {
-                let columns = expressions
-                    .iter()
-                    .map(|one| one.values(table))
-                    .collect::<Result<Vec<_>, _>>()?;
-                let input = |row: usize| columns.iter().map(|c| c[row]).collect::<Vec<f64>>();
-                (0..table.rows())
-                    .map(|row| at(row, Input::Numbers(&input(row))))
-                    .collect()
-            }
-            Inputs::Level(column) => {
-                let names = table.complete(column)?;
-                names
-                    .iter()
-                    .enumerate()
-                    .map(|(row, name)| at(row, Input::Level(name)))
-                    .collect()
-            }
-        }
+        let values = self.inputs.values(table)?;
+        (0..table.rows())
+            .map(|row| values.with(row, &|input| at(row, input)))
+            .collect()
     }
 
     /// The component with the rows of the fitted table.
@@ -247,10 +319,11 @@ impl Entered {
 
     /// What two components have in common if they cannot be told apart: their inputs.
     pub fn looks_at(&self) -> Vec<String> {
-        let mut names: Vec<String> = match &self.inputs {
-            Inputs::Numbers(inputs) => inputs.iter().map(|i| i.name().to_string()).collect(),
-            Inputs::Level(column) => vec![column.clone()],
-        };
+        let mut names = self.inputs.names();
+        if self.sides.is_some() {
+            // A product is the same in either order.
+            names.sort();
+        }
         names.extend(self.by.iter().map(|by| by.name.clone()));
         names
     }

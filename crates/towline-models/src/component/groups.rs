@@ -1,7 +1,7 @@
 //! Effects of groups beside other components: as on the sparse path, the covariance of a group's effects by its roots.
 
 use super::nodes::inverse;
-use super::{Component, Input, Labelled, Nodes, Point, Rows, Structure};
+use super::{Component, Fresh, Input, Labelled, Nodes, Point, Rows, Structure};
 use crate::error::Error;
 use crate::parameter::{Register, Source};
 use crate::sparse::{Grouping, correlation_root, partials_of};
@@ -99,7 +99,7 @@ impl Structure for Grouped {
     }
 
     /// A group that the data do not have: the place holds what multiplies its effects.
-    fn fresh(&self, theta: &[f64], _: &[f64], places: &[&[f64]]) -> (Vec<f64>, Vec<f64>) {
+    fn fresh(&self, theta: &[f64], places: &[&[f64]]) -> Fresh {
         let (k, n) = (self.width(), places.len());
         let root = correlation_root(&theta[k..], k);
         let image = |z: &[f64]| -> Vec<f64> {
@@ -111,8 +111,10 @@ impl Structure for Grouped {
         let between = |a: usize, b: usize| -> f64 {
             images[a].iter().zip(&images[b]).map(|(x, y)| x * y).sum()
         };
-        let covariance = (0..n * n).map(|c| between(c / n, c % n)).collect();
-        (vec![0.0; n], covariance)
+        Fresh {
+            weights: vec![Vec::new(); n],
+            covariance: (0..n * n).map(|c| between(c / n, c % n)).collect(),
+        }
     }
 
     /// Correlations instead of partial ones.

@@ -4,7 +4,7 @@
 //! process of its own, with a sparse precision, near to the full one.
 
 use super::spde::{diagonal, places};
-use super::{Built, Call, Function, Input, Nodes, Point, Structure};
+use super::{Built, Call, Fresh, Function, Input, Nodes, Point, Structure};
 use crate::defaults;
 use crate::error::Error;
 use crate::parameter::{Register, Source, Value};
@@ -264,9 +264,9 @@ impl Structure for Nearest {
     }
 
     /// Given the nearest nodes, independent of other new places: as Datta et al. have it.
-    fn fresh(&self, theta: &[f64], u: &[f64], new: &[&[f64]]) -> (Vec<f64>, Vec<f64>) {
+    fn fresh(&self, theta: &[f64], new: &[&[f64]]) -> Fresh {
         let n = new.len();
-        let (mut mean, mut covariance) = (vec![0.0; n], vec![0.0; n * n]);
+        let mut fresh = Fresh::nothing(n);
         for (i, place) in new.iter().enumerate() {
             let place = [place[0], place[1]];
             let mut order: Vec<u32> = (0..self.places.len() as u32).collect();
@@ -276,11 +276,10 @@ impl Structure for Nearest {
                 order.truncate(self.m);
             }
             if let Some((weights, left)) = self.given(theta[1], place, &order) {
-                let parts = weights.iter().zip(&order);
-                mean[i] = parts.map(|(w, j)| w * u[*j as usize]).sum();
-                covariance[i * n + i] = theta[0] * theta[0] * left;
+                fresh.weights[i] = order.into_iter().zip(weights).collect();
+                fresh.covariance[i * n + i] = theta[0] * theta[0] * left;
             }
         }
-        (mean, covariance)
+        fresh
     }
 }

@@ -1,6 +1,6 @@
 //! A component that is there once for each group, with the same parameters: `by = g`.
 
-use super::{Input, Nodes, Point, Structure};
+use super::{Fresh, Input, Nodes, Point, Structure};
 use crate::error::Error;
 use crate::parameter::{Register, Source};
 use std::sync::Arc;
@@ -84,9 +84,9 @@ impl Structure for Replicated {
     }
 
     /// Places of one copy have nothing to do with those of another.
-    fn fresh(&self, theta: &[f64], u: &[f64], places: &[&[f64]]) -> (Vec<f64>, Vec<f64>) {
+    fn fresh(&self, theta: &[f64], places: &[&[f64]]) -> Fresh {
         let (n, size) = (places.len(), self.one.nodes().count);
-        let (mut mean, mut covariance) = (vec![0.0; n], vec![0.0; n * n]);
+        let mut fresh = Fresh::nothing(n);
         let copy_of = |place: &[f64]| place.last().map_or(0, |c| *c as usize);
         for copy in 0..self.copies {
             let members: Vec<usize> = (0..n).filter(|k| copy_of(places[*k]) == copy).collect();
@@ -97,16 +97,21 @@ impl Structure for Replicated {
                 .iter()
                 .map(|k| &places[*k][..places[*k].len() - 1])
                 .collect();
-            let u = &u[copy * size..(copy + 1) * size];
-            let (m, c) = self.one.fresh(theta, u, &own);
+            let one = self.one.fresh(theta, &own);
+            let shift = (copy * size) as u32;
             for (a, i) in members.iter().enumerate() {
-                mean[*i] = m[a];
+                let weights = one.weights[a].iter();
+                fresh.weights[*i] = weights.map(|(k, w)| (k + shift, *w)).collect();
                 for (b, j) in members.iter().enumerate() {
-                    covariance[i * n + j] = c[a * members.len() + b];
+                    fresh.covariance[i * n + j] = one.covariance[a * members.len() + b];
                 }
             }
         }
-        (mean, covariance)
+        fresh
+    }
+
+    fn reports(&self) -> usize {
+        self.copies * self.one.reports()
     }
 
     fn report(&self, u: &[f64], out: &mut [f64]) {

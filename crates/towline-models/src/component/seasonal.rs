@@ -5,7 +5,7 @@
 //! `sd_change`, and the first ones have standard deviation `sd` (Harrison and Stevens 1976; R-INLA's model, made proper).
 
 use super::ar1::steps;
-use super::{Built, Call, Function, Input, Nodes, Point, Structure, Symmetric};
+use super::{Built, Call, Fresh, Function, Input, Nodes, Point, Structure, Symmetric};
 use crate::defaults;
 use crate::error::Error;
 use crate::parameter::{Register, Source, Value};
@@ -162,33 +162,40 @@ impl Structure for Seasonal {
     }
 
     /// Beyond the end: less the sum of the last period − 1, with a change at every step.
-    fn fresh(&self, theta: &[f64], u: &[f64], places: &[&[f64]]) -> (Vec<f64>, Vec<f64>) {
+    fn fresh(&self, theta: &[f64], places: &[&[f64]]) -> Fresh {
         let (n, count) = (places.len(), self.nodes.count);
         let step = |place: &[f64]| (place[0] - self.first) as usize - count;
         let most = places.iter().map(|place| step(place)).max().unwrap_or(0) + 1;
         let before = self.period - 1;
-        // Each step's mean, and what each of the changes does to it.
-        let mut means = u.to_vec();
-        let mut answers: Vec<Vec<f64>> = Vec::new();
-        for k in 0..most {
-            let window = &means[means.len() - before..];
-            means.push(-window.iter().sum::<f64>());
-            let mut answer = vec![0.0; most];
+        // What each of the last nodes, and then each of the changes, does to each step.
+        let node = |k: usize| {
+            let mut answer = vec![0.0; before + most];
             answer[k] = 1.0;
-            for earlier in answers.iter().rev().take(before) {
+            answer
+        };
+        let mut answers: Vec<Vec<f64>> = (0..before).map(node).collect();
+        for k in 0..most {
+            let mut answer = vec![0.0; before + most];
+            answer[before + k] = 1.0;
+            for earlier in &answers[k..] {
                 answer.iter_mut().zip(earlier).for_each(|(a, e)| *a -= e);
             }
             answers.push(answer);
         }
+        let answer = |i: usize| &answers[before + step(places[i])];
         let variance = theta.get(1).map_or(0.0, |change| change * change);
         let mut covariance = vec![0.0; n * n];
         for i in 0..n {
             for j in 0..n {
-                let (a, b) = (&answers[step(places[i])], &answers[step(places[j])]);
+                let (a, b) = (&answer(i)[before..], &answer(j)[before..]);
                 covariance[i * n + j] = variance * a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
             }
         }
-        let mean = places.iter().map(|place| means[count + step(place)]);
-        (mean.collect(), covariance)
+        let last = (count - before) as u32..count as u32;
+        let weights = (0..n).map(|i| last.clone().zip(answer(i).iter().copied()).collect());
+        Fresh {
+            weights: weights.collect(),
+            covariance,
+        }
     }
 }

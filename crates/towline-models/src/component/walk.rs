@@ -7,7 +7,7 @@
 //! 2014), so that its prior means the same however many times there are.
 
 use super::scaling::typical_variance;
-use super::{Built, Call, Function, Input, Inputs, Nodes, Point, Structure, Symmetric};
+use super::{Built, Call, Fresh, Function, Input, Inputs, Nodes, Point, Structure, Symmetric};
 use crate::error::Error;
 use crate::parameter::{Register, Source, Value};
 use std::sync::Arc;
@@ -153,26 +153,26 @@ impl Structure for Walk {
         }
     }
 
-    fn fresh(&self, theta: &[f64], u: &[f64], places: &[&[f64]]) -> (Vec<f64>, Vec<f64>) {
+    fn fresh(&self, theta: &[f64], places: &[&[f64]]) -> Fresh {
         let variance = theta[0] * theta[0] / self.typical;
         let n = places.len();
         let last = self.times.len() - 1;
         // The stretch of each: 0 before all nodes, last + 1 after them; and how far from its nearer end.
         let stretch = |t: f64| self.times.partition_point(|time| *time < t);
-        let mean = places.iter().map(|place| {
+        let weights = places.iter().map(|place| {
             let (t, k) = (place[0], stretch(place[0]));
             if (1..=last).contains(&k) {
                 let share = (t - self.times[k - 1]) / (self.times[k] - self.times[k - 1]);
-                return u[k - 1] + share * (u[k] - u[k - 1]);
+                return vec![(k as u32 - 1, 1.0 - share), (k as u32, share)];
             }
             let (end, next) = if k == 0 { (0, 1) } else { (last, last - 1) };
-            let slope = match self.order {
+            let over = match self.order {
                 1 => 0.0,
-                _ => (u[end] - u[next]) / (self.times[end] - self.times[next]),
+                _ => (t - self.times[end]) / (self.times[end] - self.times[next]),
             };
-            u[end] + slope * (t - self.times[end])
+            vec![(end as u32, 1.0 + over), (next as u32, -over)]
         });
-        let mean = mean.collect();
+        let weights = weights.collect();
         let mut covariance = vec![0.0; n * n];
         for i in 0..n {
             for j in 0..n {
@@ -196,6 +196,9 @@ impl Structure for Walk {
                     };
             }
         }
-        (mean, covariance)
+        Fresh {
+            weights,
+            covariance,
+        }
     }
 }

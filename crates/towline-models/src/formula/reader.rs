@@ -3,7 +3,7 @@
 use super::parser::{Kind, Node, Operator};
 use super::span::SyntaxError;
 use super::terms::{Formula, Grouping, Response, Term, Terms};
-use crate::component::is_component;
+use crate::component::{PROCESS, is_component};
 
 /// More terms than any design written by a person; `(a+b+…)^9` reaches it before memory ends.
 const MOST: usize = 2000;
@@ -70,6 +70,48 @@ impl Reader<'_> {
 
     fn only_added(&self, name: &str, node: &Node) -> SyntaxError {
         let message = format!("{name}() is a component: it can only be added, y ~ x + {node}");
+        self.error(message, node)
+    }
+
+    /// A product of two components, where it is one: `areal(…):rw1(t)`.
+    fn components(&self, node: &Node) -> Result<bool, SyntaxError> {
+        let Kind::Binary(Operator::Colon, a, b) = &node.kind else {
+            return Ok(false);
+        };
+        let called = |node: &Node| match &node.bare().kind {
+            Kind::Call(name, _) if is_component(name) => Some(name.clone()),
+            _ => None,
+        };
+        let both = match (called(a), called(b)) {
+            (None, None) => {
+                let nested = [a, b].map(|side| self.components(side.bare()));
+                let [first, second] = nested;
+                return match first? || second? {
+                    true => Err(self.three(node)),
+                    false => Ok(false),
+                };
+            }
+            (Some(_), None) | (None, Some(_)) => {
+                let other = if called(a).is_some() { b } else { a };
+                return match self.components(other.bare())? {
+                    true => Err(self.three(node)),
+                    false => Ok(false),
+                };
+            }
+            (Some(first), Some(second)) => [first, second],
+        };
+        if both.iter().any(|name| name == PROCESS) {
+            let message = format!(
+                "{PROCESS}() is dense and no factor of a product, whose precision is sparse: take spde(x, y) or nngp(x, y) over \
+                 places, rw2(t) or ar1(t) over times"
+            );
+            return Err(self.error(message, node));
+        }
+        Ok(true)
+    }
+
+    fn three(&self, node: &Node) -> SyntaxError {
+        let message = "a product has two components; replicate it by the levels of a third with `by`: areal(…):rw1(t, by = g)";
         self.error(message, node)
     }
 
@@ -150,6 +192,21 @@ impl Reader<'_> {
             Kind::Call(name, _) if is_component(name) => {
                 let (Some(formula), true) = (formula, add) else {
                     return Err(self.only_added(name, node));
+                };
+                formula.components.push(node.clone());
+                Ok(())
+            }
+            // As for other terms, `a*b` is a, b and a:b.
+            Kind::Binary(Operator::Times, a, b)
+                if self.components(&times(node, a, b))? && formula.is_some() =>
+            {
+                self.sum(a, add, sum, formula.as_deref_mut())?;
+                self.sum(b, add, sum, formula.as_deref_mut())?;
+                self.sum(&times(node, a, b), add, sum, formula)
+            }
+            Kind::Binary(Operator::Colon, ..) if self.components(node)? => {
+                let (Some(formula), true) = (formula, add) else {
+                    return Err(self.error("a product of components can only be added", node));
                 };
                 formula.components.push(node.clone());
                 Ok(())
@@ -350,6 +407,18 @@ impl Reader<'_> {
             }
             _ => Err(self.error("groups are columns: (1 | a), (1 | a:b) or (1 | a/b)", by)),
         }
+    }
+}
+
+/// `a:b`, for the part of `a*b` that is.
+fn times(node: &Node, a: &Node, b: &Node) -> Node {
+    Node {
+        kind: Kind::Binary(
+            Operator::Colon,
+            Box::new(a.bare().clone()),
+            Box::new(b.bare().clone()),
+        ),
+        span: node.span,
     }
 }
 

@@ -10,6 +10,9 @@ use towline::Rng;
 
 /// Added to variances, relatively, so that places that coincide do no harm to the arithmetic.
 const JITTER: f64 = 1e-10;
+/// New places that are asked for at once where only the variance of each is wanted: they share what is computed for the
+/// parameters, and the covariance of so many is small.
+const TOGETHER: usize = 32;
 
 impl Additive {
     pub(super) fn check(&self, new: &New) -> Result<(), Error> {
@@ -93,16 +96,21 @@ impl Additive {
                     mean.iter_mut().for_each(|m| *m -= centre);
                 }
             }
+            let mut fresh: Vec<(usize, &[f64])> = Vec::new();
             for (row, point) in points.iter().enumerate() {
                 match point {
                     Point::Nodes(nodes) => {
                         mean[row] += nodes.iter().map(|(k, w)| w * u[*k as usize]).sum::<f64>();
                     }
-                    Point::Fresh(place) => {
-                        let (m, v) = structure.fresh(&at.theta[part], &u, &[place]);
-                        mean[row] += m[0];
-                        variance[row] += v[0].max(0.0);
-                    }
+                    Point::Fresh(place) => fresh.push((row, place)),
+                }
+            }
+            for some in fresh.chunks(TOGETHER) {
+                let places: Vec<&[f64]> = some.iter().map(|(_, place)| *place).collect();
+                let there = structure.fresh(&at.theta[part], &places);
+                for (k, (row, _)) in some.iter().enumerate() {
+                    mean[*row] += there.mean(k, &u);
+                    variance[*row] += there.covariance[k * some.len() + k].max(0.0);
                 }
             }
         }
@@ -163,7 +171,8 @@ impl Additive {
             }
             let of_places: Vec<&[f64]> = fresh.iter().map(|(_, place)| *place).collect();
             let structure = &self.parts[part].component.structure;
-            let (mean, covariance) = structure.fresh(&at.theta[part], &u, &of_places);
+            let there = structure.fresh(&at.theta[part], &of_places);
+            let covariance = &there.covariance;
             let n = fresh.len();
             let mut matrix = vec![0.0; n * n];
             for i in 0..n {
@@ -184,7 +193,7 @@ impl Additive {
             root.multiply(&z, &mut f);
             for (e, number) in eta.iter_mut().zip(of_row) {
                 if let Some(number) = number {
-                    *e += mean[number] + f[number];
+                    *e += there.mean(number, &u) + f[number];
                 }
             }
         }

@@ -2,15 +2,18 @@
 
 use super::design::Design;
 use super::prior::Chooser;
+use super::products;
 use crate::component::{Call, Entered, FUNCTIONS, Function, PROCESS, bind_call, name_of};
 use crate::defaults::Unit;
 use crate::error::Error;
-use crate::formula::{Argument, Context, Formula, Kind, Node, SyntaxError, Term, constant};
+use crate::formula::{
+    Argument, Context, Formula, Kind, Node, Operator, SyntaxError, Term, constant,
+};
 use crate::spec::{GpSpec, ModelFile};
 use std::path::Path;
 
 /// The function of a call; `None` for a dense process.
-fn function(node: &Node) -> Option<&'static Function> {
+pub(super) fn function(node: &Node) -> Option<&'static Function> {
     let Kind::Call(name, _) = &node.kind else {
         return None;
     };
@@ -141,8 +144,16 @@ pub(super) fn compile(
     chooser: &mut Chooser,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Entered>, Error> {
+    let folder = model.data.file.parent().unwrap_or(Path::new(""));
     let mut all = Vec::new();
     for node in &formula.components {
+        if let Kind::Binary(Operator::Colon, a, b) = &node.kind {
+            let sides = [a.bare(), b.bare()];
+            all.push(products::compile(
+                node, sides, context, unit, chooser, notes, folder,
+            )?);
+            continue;
+        }
         let Some(function) = function(node) else {
             continue;
         };
@@ -155,12 +166,8 @@ pub(super) fn compile(
             unit,
             chooser: &mut *chooser,
             notes: &mut *notes,
-            folder: model
-                .data
-                .file
-                .parent()
-                .unwrap_or(Path::new(""))
-                .to_path_buf(),
+            folder: folder.to_path_buf(),
+            factor: false,
         };
         all.push(Entered::compile(function, call)?);
     }

@@ -35,6 +35,14 @@ const COMBINATIONS: [&str; 10] = [
     "areal(area, graph = \"edges.csv\") + ar1(t) + gp(a) + (1 + b | g)",
 ];
 
+/// Products of two components: both intrinsic, none, one; with what they leave out.
+const PRODUCTS: [&str; 4] = [
+    "areal(area, graph = \"edges.csv\"):rw1(t)",
+    "spde(a, b, edge = 0.5):ar1(month)",
+    "known(area, precision = \"precision.csv\"):rw2(month, by = g)",
+    "areal(area, graph = \"edges.csv\") + rw1(t) + areal(area, graph = \"edges.csv\"):rw1(t)",
+];
+
 /// A folder with the files that components read, made once.
 fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
@@ -96,4 +104,9 @@ fn every_component_is_calibrated() {
 #[test]
 fn ten_combinations_of_components_are_calibrated() {
     calibrated(&COMBINATIONS, 2_000_000);
+}
+
+#[test]
+fn products_of_components_are_calibrated() {
+    calibrated(&PRODUCTS, 3_000_000);
 }

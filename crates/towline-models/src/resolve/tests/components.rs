@@ -213,3 +213,124 @@ fn default_priors_of_scales_penalise_complexity() {
     );
     assert!(matches!(&parts.groupings[0].sds[0], Value::Free(_)));
 }
+
+#[test]
+fn products_are_components_of_either_order_and_stars_are_sums() {
+    let named = |terms: &str| {
+        let resolved = resolve(&poisson(terms), &data()).unwrap();
+        let names: Vec<String> = resolved.chosen.iter().map(|c| c.name.clone()).collect();
+        (names[1..].to_vec(), resolved)
+    };
+    let (names, resolved) = named("rw1(t):ar1(a * 30)");
+    // One standard deviation for both; the others are called after their factor first.
+    assert_eq!(names, ["sd_rw1_t_ar1_a*30", "rho_ar1_a*30_rw1_t"]);
+    let model = resolved.parts.build().unwrap();
+    assert_eq!((model.slow_dim(), model.fast_dim()), (2, 1 + 9 * 30));
+    let (names, _) = named("ar1(a * 30):rw1(t)");
+    assert_eq!(names, ["sd_ar1_a*30_rw1_t", "rho_ar1_a*30_rw1_t"]);
+    let (names, resolved) = named("rw1(t)*rw2(a)");
+    assert_eq!(names, ["a", "sd_rw1_t", "sd_rw2_a", "sd_rw1_t_rw2_a"]);
+    assert!(resolved.notes.is_empty(), "{:?}", resolved.notes);
+    assert_eq!(resolved.parts.components.len(), 3);
+    // A random walk's line is a main effect, and comes with that.
+    let (names, _) = named("rw1(t):rw2(a)");
+    assert_eq!(names, ["sd_rw1_t_rw2_a"]);
+    let (_, resolved) = named("rw1(t, by = g):rw1(a)");
+    assert_eq!(resolved.parts.build().unwrap().fast_dim(), 1 + 2 * 9 * 29);
+}
+
+#[test]
+fn a_product_without_what_its_factors_hold_at_zero_is_noted() {
+    let notes = |terms: &str| resolve(&poisson(terms), &data()).unwrap().notes;
+    let said = notes("rw1(t):rw1(a) + rw1(t)");
+    assert!(
+        said.len() == 1
+            && said[0].contains("sums to zero along t")
+            && said[0].contains("add rw1(a)"),
+        "{said:?}"
+    );
+    assert_eq!(notes("rw1(t):rw1(a)").len(), 2);
+    assert!(notes("rw1(t):rw1(a) + factor(t) + s(a)").is_empty());
+    // What is proper leaves nothing out.
+    assert!(notes("ar1(t):ar1(a * 30)").is_empty());
+}
+
+#[test]
+fn products_that_are_none_are_refused_with_what_to_do() {
+    let said = |terms: &str| refusal(&poisson(terms), &data());
+    for terms in ["gp(a):rw1(t)", "rw1(t):gp(a, b)", "rw1(t)*gp(a)"] {
+        let text = said(terms);
+        assert!(text.contains("spde(x, y) or nngp(x, y)"), "{text}");
+    }
+    for terms in [
+        "rw1(t):rw1(a):rw1(u)",
+        "rw1(t):(rw1(a):rw1(u))",
+        "rw1(t):rw1(a):g",
+    ] {
+        let text = said(terms);
+        assert!(
+            text.contains("two components") && text.contains("by = g"),
+            "{text}"
+        );
+    }
+    for terms in ["rw1(t):rw1(t)", "rw1(t):ar1(t)"] {
+        let text = said(terms);
+        assert!(text.contains("both factors look at `t`"), "{text}");
+    }
+    let text = said("rw1(t, by = g):rw1(a, by = u)");
+    assert!(text.contains("give `by` once"), "{text}");
+    let text = said("a - rw1(t):rw1(u)");
+    assert!(text.contains("can only be added"), "{text}");
+    let text = said("(rw1(t):rw1(u) | g)");
+    assert!(text.contains("can only be added"), "{text}");
+    let text = said("rw1(t):nothing(a)");
+    assert!(text.contains("can only be added"), "{text}");
+    // Factors with a single value are refused by themselves.
+    let one = "y,t,u\n1,1,1\n2,1,2\n0,1,3\n1,1,4\n";
+    let text = refusal(&poisson("rw1(t):rw1(u)"), one);
+    assert!(text.contains("at least 3 different times"), "{text}");
+    let text = refusal(&poisson("ar1(t):rw1(u)"), one);
+    assert!(text.contains("one value only"), "{text}");
+}
+
+#[test]
+fn a_product_has_one_standard_deviation() {
+    let with = |line: &str| {
+        format!(
+            "{}\n[data]\nfile = \"d.csv\"\n[priors]\n{line}",
+            poisson("rw1(t):rw1(u)")
+        )
+    };
+    for own in ["sd_rw1_t", "sd_rw1_u"] {
+        let text = refusal(&with(&format!("{own} = \"exponential(1)\"")), &data());
+        assert!(
+            text.contains("no such parameter") && text.contains("sd_rw1_t_rw1_u"),
+            "{text}"
+        );
+    }
+    assert!(resolve(&with("sd_rw1_t_rw1_u = \"exponential(1)\""), &data()).is_ok());
+}
+
+#[test]
+fn sizes_are_foreseen_before_anything_is_laid_out() {
+    let table = |a: usize, b: usize, rows: usize| {
+        let mut text = String::from("y,a,b\n");
+        for i in 0..rows {
+            text += &format!("1,{},{}\n", i % a, i % b);
+        }
+        text
+    };
+    // 36 million nodes, whose names alone would not fit.
+    let text = refusal(&poisson("rw1(a):rw1(b)"), &table(6000, 5999, 6000));
+    assert!(
+        text.contains("`rw1_a_rw1_b` would have 35982002 nodes") && text.contains(" GB"),
+        "{text}"
+    );
+    // Few nodes, but every row is a sum of thousands of them.
+    let resolved = resolve(&poisson("rw1(a):rw1(b)"), &table(401, 400, 3000)).unwrap();
+    let text = resolved.parts.build().unwrap_err().to_string();
+    assert!(
+        text.contains("the joint precision") && text.contains(" GB"),
+        "{text}"
+    );
+}
