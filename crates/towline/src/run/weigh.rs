@@ -89,6 +89,7 @@ pub(super) fn weigh(
                     error_asked: asked.error,
                     reached: !instead,
                     chains_instead: instead,
+                    refits: weighing.refits,
                     learning_slow_evals: weighing.learned.slow_evaluations,
                     learning_fast_evals: weighing.learned.fast_evaluations,
                     seconds: before + begun.elapsed().as_secs_f64(),

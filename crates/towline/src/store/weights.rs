@@ -80,6 +80,9 @@ pub struct StoredEstimates {
     pub reached: bool,
     /// Whether chains do the work after all, since they are cheaper or the weights cannot be trusted.
     pub chains_instead: bool,
+    /// How often π̃ was fitted again with what earlier points had told, which then count as learning.
+    #[serde(default)]
+    pub refits: usize,
     /// Slow evaluations that learning π̃ took.
     pub learning_slow_evals: u64,
     /// Fast evaluations that it took.

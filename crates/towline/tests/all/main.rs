@@ -14,5 +14,6 @@ mod readme;
 mod resume;
 mod run;
 mod side_by_side;
+mod teach;
 mod warmup;
 mod weigh;
