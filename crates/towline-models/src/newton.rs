@@ -407,8 +407,9 @@ fn by_chords<S: System>(
         evaluations += 2;
         root.apply_transposed(&mut gradient, &mut half);
         let squared = square(&half);
-        // Also where it is no number.
-        if !(squared < CHORD_SHRINKS * last) {
+        // False where it is no number, too.
+        let shrinks = squared < CHORD_SHRINKS * last;
+        if !shrinks {
             return (y, false, evaluations);
         }
         root.apply(&half, &mut step);

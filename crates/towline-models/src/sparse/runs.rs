@@ -210,8 +210,9 @@ impl Runs {
                     _ => self.eliminate::<4>(first, values, inverse, &mut next, &mut x),
                 };
             }
-            // Also where it is no number.
-            if !(pivot > 0.0) {
+            // False where it is no number, too.
+            let positive = pivot > 0.0;
+            if !positive {
                 return None;
             }
             let root = pivot.sqrt();
