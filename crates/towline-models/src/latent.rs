@@ -15,6 +15,7 @@ use crate::newton::System;
 use crate::parameter::{Slow, Source};
 use crate::sparse::{Sparse, SparseAt, SparseSystem};
 use crate::warp::Warp;
+use forecast::Forecast;
 use std::borrow::Cow;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
@@ -48,6 +49,8 @@ pub struct LatentGaussian {
     pub(crate) reference: Option<Vec<f64>>,
     /// Whether frames are brought from the mode to the mean, once that is decided, and what they are found from.
     pub(crate) frozen: Arc<OnceLock<Option<Frozen>>>,
+    /// Where modes are thought to be, once that was looked at.
+    pub(crate) forecast: Arc<OnceLock<Option<Forecast>>>,
     /// What frames at the mode must miss for that.
     pub(crate) worth: f64,
     /// How many covariance matrices could not be factorised, in this model and its clones.
@@ -73,6 +76,8 @@ pub(crate) enum Latent {
 /// What the slow computation leaves behind.
 #[derive(Debug, Clone)]
 pub struct Cache {
+    /// The slow variables.
+    x: Vec<f64>,
     /// The slow parameters on the user's scale.
     pub(crate) values: Vec<f64>,
     /// The log prior of x, and the constant of y's.
@@ -279,6 +284,7 @@ impl LatentGaussian {
     }
 }
 
+mod forecast;
 mod judge;
 mod target;
 mod trial;

@@ -1,7 +1,8 @@
 //! The mode of the latent variables at one x, by Newton's method, and the frame there or at the mean.
 //!
 //! The surface −½ yᵀPy + log p(data | A y) is concave for every family here, so Newton's method with steps that are halved
-//! where they do not climb finds its top from anywhere. Close to it, a factorisation serves for several steps.
+//! where they do not climb finds its top from anywhere. Close to it, a factorisation serves for several steps. Where the mode is foretold
+//! (`latent/forecast.rs`), the curvature at another x serves for all of them, and the only factorisation is that of the frame.
 
 use crate::expectation::{self, Found, Frozen};
 use crate::family::{Likelihood, Settled, Sites};
@@ -97,6 +98,21 @@ const NEAR: f64 = 1e-6;
 /// Rounding of the height, relative to its size: what a climb may lose by it.
 const ROUNDING: f64 = 1e-13;
 
+/// Steps with the curvature of another x before Newton's own are made: each costs a gradient and two triangular solves.
+const MOST_CHORDS: usize = 5;
+/// Each of them must shorten the next to less than this, squared.
+const CHORD_SHRINKS: f64 = 0.3;
+/// The squared length of such a step that is short enough: it is still taken, and what is left after it, about a tenth, is a distance of a
+/// thousandth of a standard deviation.
+const CHORD_CLOSE: f64 = 1e-5;
+
+/// Where the mode is thought to be, and L of the curvature (L Lᵀ)⁻¹ near there.
+#[derive(Debug)]
+pub(crate) struct Foretold<'a> {
+    pub y: Vec<f64>,
+    pub root: &'a dyn RootMap,
+}
+
 /// Where a frame is wanted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Centre<'a> {
@@ -127,8 +143,9 @@ pub(crate) fn frame<S: System>(
     {
         return Some((own(found, evaluations), warp));
     }
-    let (mut found, eta, mut evaluations) =
-        mode(system, likelihood, settled, offset, base, hint, reference)?;
+    let (mut found, eta, mut evaluations) = mode(
+        system, likelihood, settled, offset, base, hint, reference, None,
+    )?;
     let mut warp = None;
     if !matches!(centre, Centre::Mode) {
         let sites = Sites::at(likelihood, settled, eta);
@@ -153,7 +170,8 @@ pub(crate) fn own<R: RootMap + 'static>(found: Found<R>, evaluations: u64) -> Ow
 ///
 /// `offset` is added to the linear predictor, `base` to the log density. The search begins at `hint`, or with the latent
 /// values of `reference` where those are better: strong data fix the latent values whatever x is, weak ones leave them to
-/// their prior and so fix y.
+/// their prior and so fix y. Where it is foretold, all of this is for the case that it was wrong.
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn mode<S: System>(
     system: &S,
     likelihood: &Likelihood,
@@ -162,6 +180,7 @@ pub(crate) fn mode<S: System>(
     base: f64,
     hint: &[f64],
     reference: Option<&[f64]>,
+    foretold: Option<Foretold>,
 ) -> Option<(Found<S::Root>, Vec<f64>, u64)> {
     let (dim, rows) = (system.dim(), offset.len());
     let classes = likelihood.classes();
@@ -172,7 +191,24 @@ pub(crate) fn mode<S: System>(
         spare: vec![0.0; system.spare()],
         trial: vec![0.0; rows],
     };
-    let mut evaluations = 1;
+    let mut evaluations = 0;
+    let mut approached = None;
+    if let Some(foretold) = foretold {
+        let (y, there, spent) = by_chords(system, likelihood, settled, offset, foretold, &mut work);
+        evaluations += spent;
+        if there {
+            let (mut found, eta) = finish(system, likelihood, settled, offset, base, y, &mut work)?;
+            evaluations += 2;
+            if !likelihood.is_skewed() {
+                evaluations += 1;
+                polish(system, likelihood, settled, &mut found, &eta, &mut work);
+            }
+            return Some((found, eta, evaluations));
+        }
+        approached = Some(y);
+    }
+    let hint = approached.as_deref().unwrap_or(hint);
+    evaluations += 1;
     let height =
         |y: &[f64], eta: &[f64]| likelihood.log_p(eta, settled) - 0.5 * system.prior_inner(y, y);
     let place = |y: &[f64], work: &mut Work| {
@@ -289,16 +325,99 @@ pub(crate) fn mode<S: System>(
     if !converged {
         return None;
     }
-    place(&y, &mut work);
-    let value = base + height(&y, &work.eta);
+    let end = finish(system, likelihood, settled, offset, base, y, &mut work);
+    end.map(|(found, eta)| (found, eta, evaluations + 2))
+}
+
+/// One step of Newton's method with the frame's own root: where data are normal it leads to the mode exactly, and Laplace's estimate,
+/// which is then no estimate, stays exact.
+fn polish<S: System>(
+    system: &S,
+    likelihood: &Likelihood,
+    settled: Settled,
+    found: &mut Found<S::Root>,
+    eta: &[f64],
+    work: &mut Work,
+) {
+    let Work { slope, spare, .. } = work;
+    let dim = found.centre.len();
+    let (mut gradient, mut half, mut step) = (vec![0.0; dim], vec![0.0; dim], vec![0.0; dim]);
+    likelihood.slope(eta, settled, slope);
+    system.pull(slope, &mut gradient, spare);
+    system.take_prior(&found.centre, &mut gradient);
+    found.root.apply_transposed(&mut gradient, &mut half);
+    found.root.apply(&half, &mut step);
+    let pairs = found.centre.iter_mut().zip(&step);
+    pairs.for_each(|(y, s)| *y += s);
+    found.log_marginal += 0.5 * square(&half);
+}
+
+/// The frame at a mode, and η there.
+fn finish<S: System>(
+    system: &S,
+    likelihood: &Likelihood,
+    settled: Settled,
+    offset: &[f64],
+    base: f64,
+    y: Vec<f64>,
+    work: &mut Work,
+) -> Option<(Found<S::Root>, Vec<f64>)> {
+    let classes = likelihood.classes();
+    system.push(&y, &mut work.eta, &mut work.spare);
+    for (e, o) in work.eta.iter_mut().zip(offset) {
+        *e += o;
+    }
+    let height = likelihood.log_p(&work.eta, settled) - 0.5 * system.prior_inner(&y, &y);
+    let mut weights = vec![0.0; offset.len() / classes * (classes * (classes + 1) / 2)];
     likelihood.weight(&work.eta, settled, &mut weights);
     let root = system.root(&weights)?;
-    evaluations += 2;
-    let log_marginal = value + root.log_det();
+    let log_marginal = base + height + root.log_det();
     let found = Found {
         centre: y,
         root,
         log_marginal,
     };
-    Some((found, work.eta, evaluations))
+    Some((found, std::mem::take(&mut work.eta)))
+}
+
+/// From where the mode is thought to be, by steps with the curvature of another x: where that came, whether it is the mode, and what
+/// it cost.
+fn by_chords<S: System>(
+    system: &S,
+    likelihood: &Likelihood,
+    settled: Settled,
+    offset: &[f64],
+    foretold: Foretold,
+    work: &mut Work,
+) -> (Vec<f64>, bool, u64) {
+    let Foretold { mut y, root } = foretold;
+    let dim = y.len();
+    let (mut gradient, mut half, mut step) = (vec![0.0; dim], vec![0.0; dim], vec![0.0; dim]);
+    let mut last = f64::INFINITY;
+    let mut evaluations = 0;
+    for _ in 0..MOST_CHORDS {
+        let Work {
+            eta, slope, spare, ..
+        } = work;
+        system.push(&y, eta, spare);
+        eta.iter_mut().zip(offset).for_each(|(e, o)| *e += o);
+        likelihood.slope(eta, settled, slope);
+        system.pull(slope, &mut gradient, spare);
+        system.take_prior(&y, &mut gradient);
+        evaluations += 2;
+        root.apply_transposed(&mut gradient, &mut half);
+        let squared = square(&half);
+        // False where it is no number, too.
+        let shrinks = squared < CHORD_SHRINKS * last;
+        if !shrinks {
+            return (y, false, evaluations);
+        }
+        root.apply(&half, &mut step);
+        y.iter_mut().zip(&step).for_each(|(y, s)| *y += s);
+        if squared < CHORD_CLOSE {
+            return (y, true, evaluations);
+        }
+        last = squared;
+    }
+    (y, false, evaluations)
 }

@@ -10,6 +10,7 @@ mod curvature;
 pub(crate) mod factor;
 mod grouping;
 mod root;
+mod runs;
 mod selected;
 mod system;
 mod term;

@@ -10,6 +10,7 @@ use super::part::Prior;
 use crate::dense::weighted_square;
 use crate::sparse::factor::SparseFactor;
 use crate::triangle::Triangle;
+use crate::vector::inner;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::{Accum, MatMut, MatRef, Par};
 use std::sync::Arc;
@@ -93,9 +94,14 @@ impl AdditiveRoot {
     fn solve_plain(&self, v: &mut [f64]) {
         let (beta, w) = v.split_at_mut(self.border);
         self.factor.solve(w);
-        for (row, w) in self.mixed.chunks_exact(self.border.max(1)).zip(&*w) {
-            for (b, m) in beta.iter_mut().zip(row) {
-                *b -= m * w;
+        if let [beta] = beta {
+            // An intercept alone: one sum.
+            *beta -= inner(&self.mixed, w);
+        } else {
+            for (row, w) in self.mixed.chunks_exact(self.border.max(1)).zip(&*w) {
+                for (b, m) in beta.iter_mut().zip(row) {
+                    *b -= m * w;
+                }
             }
         }
         self.own.solve(beta);
@@ -116,13 +122,16 @@ impl AdditiveRoot {
         }
         let (beta, w) = v.split_at_mut(self.border);
         self.own.solve_transposed(beta);
-        for (row, w) in self
-            .mixed
-            .chunks_exact(self.border.max(1))
-            .zip(w.iter_mut())
-        {
-            for (b, m) in beta.iter().zip(row) {
-                *w -= m * b;
+        if let [beta] = beta {
+            w.iter_mut()
+                .zip(&self.mixed)
+                .for_each(|(w, m)| *w -= m * *beta);
+        } else {
+            let rows = self.mixed.chunks_exact(self.border.max(1));
+            for (row, w) in rows.zip(w.iter_mut()) {
+                for (b, m) in beta.iter().zip(row) {
+                    *w -= m * b;
+                }
             }
         }
         self.factor.solve_transposed(w);

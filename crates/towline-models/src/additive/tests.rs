@@ -328,3 +328,35 @@ fn a_factor_that_memory_cannot_hold_is_refused_before_it_is_made() {
         "{error}"
     );
 }
+
+#[test]
+fn modes_of_every_component_are_foretold_and_frames_do_not_depend_on_the_order() {
+    for terms in TERMS {
+        let build = || resolve(terms).parts.build().unwrap();
+        let (model, again) = (build(), build());
+        let zero = vec![0.0; model.fast_dim()];
+        let own = |model: &LatentGaussian, x: &[f64]| {
+            let cache = model.prepare(x).unwrap().unwrap();
+            let own = model
+                .own_frame(&cache, &zero, &mut Scratch::default())
+                .unwrap();
+            (own, model.mode_frame(&cache, &zero).unwrap())
+        };
+        let middle = point(&model);
+        let places = [0.0, 0.05, -0.1].map(|by| middle.iter().map(|x| x + by).collect::<Vec<_>>());
+        let bits = |frame: &OwnFrame| -> Vec<u64> {
+            let numbers = frame.centre.iter().chain([&frame.log_marginal]);
+            numbers.map(|v| v.to_bits()).collect()
+        };
+        let mut seen: Vec<Vec<u64>> = Vec::new();
+        for x in &places {
+            let (own, searched) = own(&model, x);
+            let error = own.log_marginal - searched.log_marginal;
+            assert!(error.abs() < 3e-3, "{terms}: {error}");
+            seen.push(bits(&own));
+        }
+        for (x, seen) in places.iter().zip(&seen).rev() {
+            assert_eq!(&bits(&own(&again, x).0), seen, "{terms}");
+        }
+    }
+}

@@ -233,6 +233,7 @@ impl Builder {
             settings,
             reference: None,
             frozen: Arc::default(),
+            forecast: Arc::default(),
             worth: super::judge::WORTH,
             unfactorised: Arc::default(),
         };
@@ -374,6 +375,7 @@ impl LatentGaussian {
         model.likelihood = Likelihood::new(self.family, &response, trials.as_deref(), classes);
         model.response = response;
         model.frozen = Arc::default();
+        model.forecast = Arc::default();
         model.refer();
         model
     }

@@ -122,6 +122,7 @@ fn look<S: System>(
         cache.base,
         &[],
         reference,
+        None,
     )?;
     let sites = Sites::at(likelihood, settled, eta);
     let missing = expectation::missing(system, likelihood, settled, &found, &mut sites.clone())?;

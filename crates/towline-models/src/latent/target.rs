@@ -3,7 +3,7 @@
 use super::{At, Cache, Latent, LatentGaussian};
 use crate::additive::AdditiveSystem;
 use crate::dense::DenseSystem;
-use crate::newton::{self, Centre, System};
+use crate::newton::{self, Centre, Foretold, System};
 use crate::sparse::SparseSystem;
 use crate::warp::Warp;
 use std::sync::atomic::Ordering;
@@ -43,6 +43,7 @@ impl LatentGaussian {
             return Ok(None);
         }
         Ok(at.map(|at| Cache {
+            x: x.to_vec(),
             values,
             base,
             settled,
@@ -54,22 +55,33 @@ impl LatentGaussian {
 
     /// The frame of mode and curvature, which [`own_frame`](Target::own_frame) corrects.
     pub(crate) fn mode_frame(&self, cache: &Cache, hint: &[f64]) -> Option<OwnFrame> {
+        self.mode_foretold(cache, hint, None)
+    }
+
+    /// The same from where the mode is thought to be.
+    pub(super) fn mode_foretold(
+        &self,
+        cache: &Cache,
+        hint: &[f64],
+        foretold: Option<Foretold>,
+    ) -> Option<OwnFrame> {
         fn of<S: System>(
             system: &S,
             model: &LatentGaussian,
             cache: &Cache,
             hint: &[f64],
+            foretold: Option<Foretold>,
         ) -> Option<OwnFrame> {
             let LatentGaussian {
                 likelihood, offset, ..
             } = model;
             let (settled, reference) = (cache.settled, model.reference.as_deref());
             let found = newton::mode(
-                system, likelihood, settled, offset, cache.base, hint, reference,
+                system, likelihood, settled, offset, cache.base, hint, reference, foretold,
             );
             found.map(|(found, _, evaluations)| newton::own(found, evaluations))
         }
-        with_system!(self, cache, system => of(&system, self, cache, hint))
+        with_system!(self, cache, system => of(&system, self, cache, hint, foretold))
     }
 
     /// The frame, at the mean where that is asked for, and what straightens y.
@@ -178,7 +190,7 @@ impl Target for LatentGaussian {
     fn own_frame(&self, cache: &Cache, hint: &[f64], _: &mut Scratch) -> Option<OwnFrame> {
         match &cache.own {
             Some(own) => Some(own.clone()),
-            None => self.find(cache, hint, Centre::Mode).map(|(own, _)| own),
+            None => self.mode_foretold(cache, hint, self.foretold(&cache.x)),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A sparse Cholesky factor: its pattern found once, its values at every x, half solves in place.
 
+use super::runs::Runs;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::prelude::default;
 use faer::sparse::linalg::amd;
@@ -17,6 +18,8 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct Pattern {
     matrix: SymbolicSparseColMat<usize>,
     symbolic: SymbolicCholesky<usize>,
+    /// The factor as solves go through it.
+    runs: Runs,
     lists: OnceLock<Arc<Lists>>,
 }
 
@@ -84,6 +87,7 @@ impl Pattern {
         )
         .expect("a pattern that fits in memory has a factor");
         let pattern = Self {
+            runs: Runs::new(&symbolic),
             matrix,
             symbolic,
             lists: OnceLock::new(),
@@ -117,33 +121,43 @@ impl SparseFactor {
     pub fn new(pattern: Arc<Pattern>, matrix: &[f64]) -> Option<Self> {
         let symbolic = &pattern.symbolic;
         let (mut values, dim) = (vec![0.0; symbolic.len_val()], symbolic.nrows());
-        if dim > 0 {
-            let request = symbolic.factorize_numeric_llt_scratch::<f64>(Par::Seq, default());
-            let mut memory = MemBuffer::new(request);
-            symbolic
-                .factorize_numeric_llt(
-                    &mut values,
-                    SparseColMatRef::new(pattern.matrix.as_ref(), matrix),
-                    Side::Upper,
-                    default(),
-                    Par::Seq,
-                    MemStack::new(&mut memory),
-                    default(),
-                )
-                .ok()?;
+        let mut inverse = vec![0.0; dim];
+        match symbolic.raw() {
+            SymbolicCholeskyRaw::Simplicial(_) => {
+                let upper = (pattern.matrix.col_ptr(), pattern.matrix.row_idx());
+                pattern
+                    .runs
+                    .factorise(upper, matrix, &mut values, &mut inverse)?;
+            }
+            SymbolicCholeskyRaw::Supernodal(_) if dim == 0 => {}
+            SymbolicCholeskyRaw::Supernodal(_) => {
+                let request = symbolic.factorize_numeric_llt_scratch::<f64>(Par::Seq, default());
+                let mut memory = MemBuffer::new(request);
+                symbolic
+                    .factorize_numeric_llt(
+                        &mut values,
+                        SparseColMatRef::new(pattern.matrix.as_ref(), matrix),
+                        Side::Upper,
+                        default(),
+                        Par::Seq,
+                        MemStack::new(&mut memory),
+                        default(),
+                    )
+                    .ok()?;
+                let diagonals = pattern.runs.diagonals(&values);
+                inverse
+                    .iter_mut()
+                    .zip(diagonals)
+                    .for_each(|(i, d)| *i = 1.0 / d);
+            }
         }
-        let mut factor = Self {
+        let log_det = log_product(pattern.runs.diagonals(&values));
+        let factor = Self {
             pattern,
             values,
-            inverse: Vec::new(),
-            log_det: 0.0,
+            inverse,
+            log_det,
         };
-        let (mut log_det, mut inverse) = (0.0, Vec::with_capacity(dim));
-        factor.columns(false, |_, diagonal, _, _| {
-            log_det += diagonal.ln();
-            inverse.push(1.0 / diagonal);
-        });
-        (factor.log_det, factor.inverse) = (log_det, inverse);
         log_det.is_finite().then_some(factor)
     }
 
@@ -237,20 +251,18 @@ impl SparseFactor {
 
     /// v becomes F⁻¹ v.
     pub fn solve(&self, v: &mut [f64]) {
-        self.columns(false, |j, _, rows, values| {
-            let pivot = v[j] * self.inverse[j];
-            v[j] = pivot;
-            rows.each(values, |i, value| v[i] -= value * pivot);
-        });
+        self.pattern.runs.solve(&self.values, &self.inverse, v);
     }
 
     /// v becomes F⁻ᵀ v.
     pub fn solve_transposed(&self, v: &mut [f64]) {
-        self.columns(true, |j, _, rows, values| {
-            let mut sum = v[j];
-            rows.each(values, |i, value| sum -= value * v[i]);
-            v[j] = sum * self.inverse[j];
-        });
+        let Self {
+            pattern,
+            values,
+            inverse,
+            ..
+        } = self;
+        pattern.runs.solve_transposed(values, inverse, v);
     }
 
     /// out = F v.
@@ -296,6 +308,9 @@ impl SparseFactor {
         if width == 0 {
             return;
         }
+        if width == 1 {
+            return self.solve(v);
+        }
         let mut pivot = vec![0.0; width];
         self.columns(false, |j, _, rows, values| {
             for (p, v) in pivot.iter_mut().zip(&mut v[j * width..(j + 1) * width]) {
@@ -309,6 +324,20 @@ impl SparseFactor {
             });
         });
     }
+}
+
+/// ln of a product of positive numbers: a logarithm for many of them at once.
+fn log_product(numbers: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut product) = (0.0, 1.0f64);
+    for number in numbers {
+        // Of two numbers in this range the product is still one that is exact to rounding.
+        if !(1e-100..1e100).contains(&product) || !(1e-100..1e100).contains(&number) {
+            sum += product.ln();
+            product = 1.0;
+        }
+        product *= number;
+    }
+    sum + product.ln()
 }
 
 /// The rows below a column's diagonal.

@@ -4,6 +4,7 @@ use super::lattice::Lattice;
 use super::space::Choices;
 use crate::fast::{Coordinate, CrankNicolson, EllipticalSlice, Hmc, NestedDrag, Slice, Tempered};
 use crate::{Drag, Factor, FastMove, FastOnly, Kernel, RandomWalk, SlowProposal};
+use std::f64::consts::FRAC_PI_2;
 
 /// A move, what stands for its random numbers, and the longest drag that can be enumerated.
 struct Case {
@@ -43,6 +44,11 @@ fn hmc(leapfrogs: usize, factor: Factor) -> FastMove {
     FastMove::Hmc(Hmc::new(1.0, leapfrogs, factor))
 }
 
+/// A quarter turn: sines and tangents that are whole numbers.
+fn turning(leapfrogs: usize) -> FastMove {
+    FastMove::Hmc(Hmc::turning(FRAC_PI_2, leapfrogs, unit(1)))
+}
+
 fn nested(n: usize, inner: FastMove) -> FastMove {
     FastMove::Nested(NestedDrag::new(n, unit(1), inner).unwrap())
 }
@@ -76,6 +82,7 @@ fn one_fast() -> Vec<Case> {
         case("elliptical slice", ess(), Choices::quarter_turns(2), 3),
         case("Langevin", hmc(1, unit(1)), Choices::gaussian(MOMENTA), 3),
         case("HMC", hmc(2, unit(1)), Choices::gaussian(MOMENTA), 3),
+        case("HMC, turning", turning(1), Choices::gaussian(MOMENTA), 3),
         case("tempered, two heats", tempered(&[4.0, 16.0], 1), steps(), 2),
         case("tempered, one heat", tempered(&[4.0], 1), steps(), 3),
         case(

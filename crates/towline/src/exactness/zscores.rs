@@ -134,7 +134,8 @@ fn moves(fast: usize) -> Vec<(&'static str, FastMove)> {
             FastMove::EllipticalSlice(EllipticalSlice),
         ),
         ("Langevin", FastMove::Hmc(Hmc::langevin(0.9, full.clone()))),
-        ("HMC", FastMove::Hmc(Hmc::new(0.7, 3, full))),
+        ("HMC", FastMove::Hmc(Hmc::new(0.7, 3, full.clone()))),
+        ("HMC, turning", FastMove::Hmc(Hmc::turning(1.2, 2, full))),
         (
             "mixture",
             FastMove::Mixture(vec![(1.0, slice()), (2.0, coordinate())]),
