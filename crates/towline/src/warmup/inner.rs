@@ -1,15 +1,13 @@
 //! The choice of the inner move: how far each takes z for what it costs, and what is mixed in for safety.
 
 use super::compare::{effective, unsticking};
-use super::limits::inner::{INNER_MOVES, NESTED_N, OWN_SLICES, SLICE_SHARE, WALK_SHARE};
-use super::settle::{quarter_turn, usual_step};
+use super::limits::inner::{INNER_MOVES, NESTED_N, OWN_SLICES, SLICE_SHARE, TURNS, WALK_SHARE};
+use super::settle::quarter_turn;
 use super::start;
 use super::walker::Walker;
 use crate::chain::exchange::Exchange;
 use crate::error::Error;
-use crate::fast::moves::{
-    CrankNicolson, EllipticalSlice, FastMove, Hmc, NestedDrag, RandomWalk, Slice,
-};
+use crate::fast::moves::{CrankNicolson, EllipticalSlice, FastMove, NestedDrag, RandomWalk, Slice};
 use crate::kernel::{FastOnly, Kernel};
 use crate::linalg::Factor;
 use crate::random::Rng;
@@ -193,11 +191,9 @@ fn inner_moves<T: Target>(
     let walk = unit(2.38 / (d as f64).sqrt(), d)?;
     moves.push(FastMove::RandomWalk(RandomWalk::new(walk)));
     if walker.has_gradient() {
-        // A quarter of a turn makes z independent of where it was; one step alone is Langevin's.
-        let size = usual_step(d);
-        moves.push(FastMove::Hmc(Hmc::new(size, 1, unit(1.0, d)?)));
-        for share in [1.0, 0.5] {
-            moves.push(quarter_turn(share * size, d)?);
+        // A quarter of a turn makes z independent of where it was.
+        for steps in TURNS {
+            moves.push(quarter_turn(steps, d)?);
         }
         moves.extend(settled.filter(|inner| matches!(inner, FastMove::Hmc(_))));
     }

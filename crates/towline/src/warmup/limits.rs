@@ -204,6 +204,8 @@ pub(super) mod modes {
 pub(super) mod settle {
     /// A quarter turn of a unit oscillator, after which z is independent of where it was.
     pub const QUARTER: f64 = std::f64::consts::FRAC_PI_2;
+    /// The first step: half of that.
+    pub const FIRST: f64 = std::f64::consts::FRAC_PI_4;
     /// Trajectories made, at most, and how many accepted ones are enough.
     pub const MOST: usize = 40;
     pub const ENOUGH: usize = 12;
@@ -227,6 +229,8 @@ pub(super) mod inner {
     pub const OWN_SLICES: f64 = 0.1;
     /// Intervals of nested drags.
     pub const NESTED_N: [usize; 2] = [4, 16];
+    /// Steps of quarter turns that are tried.
+    pub const TURNS: [usize; 5] = [1, 2, 3, 4, 6];
     /// Moves with which an inner move is judged.
     pub const INNER_MOVES: usize = 60;
 }

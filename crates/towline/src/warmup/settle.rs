@@ -1,6 +1,6 @@
 //! From a typical place of the frame to a typical place of the target: with thousands of fast variables these differ.
 
-use super::limits::settle::{ENOUGH, LONGER, MOST, QUARTER, SHORTER, SHORTEST, SLICES};
+use super::limits::settle::{ENOUGH, FIRST, LONGER, MOST, QUARTER, SHORTER, SHORTEST, SLICES};
 use super::walker::Walker;
 use crate::chain::exchange::Exchange;
 use crate::error::Error;
@@ -11,20 +11,16 @@ use crate::random::Rng;
 use crate::target::Target;
 use crate::warmup::tuning::{FrameKind, Tuning};
 
-/// A quarter turn in steps of at most this size.
-pub(super) fn quarter_turn(size: f64, d: usize) -> Result<FastMove, Error> {
-    let leapfrogs = (QUARTER / size).ceil().max(1.0);
+/// A quarter turn in so many steps.
+pub(super) fn quarter_turn(steps: usize, d: usize) -> Result<FastMove, Error> {
     let root = Factor::diagonal(&vec![1.0; d], "inner steps")?;
-    Ok(FastMove::Hmc(Hmc::new(
-        QUARTER / leapfrogs,
-        leapfrogs as usize,
-        root,
-    )))
+    let angle = QUARTER / steps as f64;
+    Ok(FastMove::Hmc(Hmc::turning(angle, steps, root)))
 }
 
-/// The step that suits many variables at a typical place.
-pub(super) fn usual_step(d: usize) -> f64 {
-    1.2 / (d as f64).powf(1.0 / 6.0)
+/// The same in steps of at most this size.
+fn steps_of(size: f64) -> usize {
+    (QUARTER / size).ceil().max(1.0) as usize
 }
 
 /// Leaves the mode, and lets y find its own energy; the inner move of the first windows follows from what that took.
@@ -50,14 +46,14 @@ pub(super) fn settle<T: Target>(
         tuning.main.inner = FastMove::EllipticalSlice(EllipticalSlice);
         return Ok(());
     }
-    let mut size = usual_step(d);
+    let mut size = FIRST;
     let mut accepted = 0;
     // Without a frame of its own to move in, nothing would be learned of one.
     for _ in 0..if scattered { MOST } else { 0 } {
-        let taken = walker.step(&alone(quarter_turn(size, d)?), rng)?;
+        let taken = walker.step(&alone(quarter_turn(steps_of(size), d)?), rng)?;
         if taken.info.inner_accepted > 0 {
             accepted += 1;
-            size = (size * LONGER).min(usual_step(d));
+            size = (size * LONGER).min(FIRST);
         } else {
             size *= SHORTER;
         }
@@ -67,6 +63,6 @@ pub(super) fn settle<T: Target>(
     }
     let sizes = exchange.gather(&[size])?;
     let least = sizes.iter().map(|s| s[0]).fold(size, f64::min);
-    tuning.main.inner = quarter_turn(least, d)?;
+    tuning.main.inner = quarter_turn(steps_of(least), d)?;
     Ok(())
 }
