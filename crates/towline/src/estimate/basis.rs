@@ -2,8 +2,7 @@
 
 use super::control::{Average, Controls, Regression};
 use super::estimates::ColumnEstimate;
-use super::free::Free;
-use super::tail::{Tail, variance};
+use super::variance::variance;
 
 /// The probabilities of the quantiles.
 const PROBABILITIES: [f64; 3] = [0.05, 0.5, 0.95];
@@ -12,7 +11,6 @@ const PROBABILITIES: [f64; 3] = [0.05, 0.5, 0.95];
 pub(super) struct Basis {
     regression: Regression,
     controls: Controls,
-    tail: Option<Tail>,
     /// Weights, the largest being one.
     weights: Vec<f64>,
     /// The average of them.
@@ -20,19 +18,35 @@ pub(super) struct Basis {
 }
 
 impl Basis {
+    /// By controls, where no point decides alone what they take away.
     pub fn new(
         controls: Controls,
         whitened: &[Vec<f64>],
+        ratios: &[f64],
         weights: &[f64],
-        free: &Free,
     ) -> Option<Self> {
-        let rows: Vec<Vec<f64>> = whitened.iter().map(|w| controls.at(w)).collect();
+        // Under the density that points are drawn from the ratio itself has mean one, and its products with the controls mean zero.
+        let mixed = ratios.iter().any(|ratio| *ratio != 1.0);
+        let row = |(w, ratio): (&Vec<f64>, &f64)| {
+            let controls = controls.at(w).into_iter().map(|c| ratio * c);
+            controls.chain(mixed.then_some(ratio - 1.0)).collect()
+        };
+        let rows: Vec<Vec<f64>> = whitened.iter().zip(ratios).map(row).collect();
         let regression = Regression::new(&rows).filter(Regression::is_even)?;
+        Self::with(controls, regression, weights)
+    }
+
+    /// By the weights alone.
+    pub fn plain(none: Controls, weights: &[f64]) -> Option<Self> {
+        let regression = Regression::new(&vec![Vec::new(); weights.len()])?;
+        Self::with(none, regression, weights)
+    }
+
+    fn with(controls: Controls, regression: Regression, weights: &[f64]) -> Option<Self> {
         let total = regression.of(weights);
         let sound = total.value > 0.0 && total.left_out.iter().all(|t| *t > 0.0);
         sound.then(|| Self {
             regression,
-            tail: Tail::new(&controls, whitened, free),
             controls,
             weights: weights.to_vec(),
             total,
@@ -55,11 +69,9 @@ impl Basis {
         self.regression.of(&products)
     }
 
-    /// The standard error of a function of averages: of the points by a jackknife and what each of them adds to it, of the free draws by
-    /// its slopes.
-    fn error(&self, left_out: &[f64], slopes: &[f64], influence: &[f64]) -> f64 {
-        let free = self.controls.free_variance(slopes);
-        (variance(left_out, influence, self.tail.as_ref()) + free).sqrt()
+    /// The standard error of a function of averages: of the points by a jackknife, of the free draws by its slopes.
+    fn error(&self, left_out: &[f64], slopes: &[f64]) -> f64 {
+        (variance(left_out) + self.controls.free_variance(slopes)).sqrt()
     }
 
     /// The logarithm of the mean weight, by the largest one, and its standard error.
@@ -67,18 +79,7 @@ impl Basis {
         let by_total = |v: &f64| v / self.total.value;
         let left: Vec<f64> = self.total.left_out.iter().map(|t| t.ln()).collect();
         let slopes: Vec<f64> = self.total.slopes.iter().map(by_total).collect();
-        let influence: Vec<f64> = self.weights.iter().map(by_total).collect();
-        (
-            self.total.value.ln(),
-            self.error(&left, &slopes, &influence),
-        )
-    }
-
-    /// What each point adds to a mean: its weight times how far its value is from that.
-    fn influence(&self, values: &[f64], mean: f64) -> Vec<f64> {
-        let both = self.weights.iter().zip(values);
-        both.map(|(w, v)| w * (v - mean) / self.total.value)
-            .collect()
+        (self.total.value.ln(), self.error(&left, &slopes))
     }
 
     /// A mean, and its standard error.
@@ -95,7 +96,7 @@ impl Basis {
         let slopes: Vec<f64> = slopes
             .map(|(a, t)| (a - mean * t) / self.total.value)
             .collect();
-        let error = self.error(&left_out, &slopes, &self.influence(values, mean));
+        let error = self.error(&left_out, &slopes);
         (mean, error, left_out)
     }
 }
@@ -147,9 +148,7 @@ impl Basis {
             let slopes: Vec<f64> = slopes
                 .map(|(a, t)| (a - variance * t) / self.total.value / (2.0 * sd))
                 .collect();
-            let mut influence = self.influence(&centred, variance);
-            influence.iter_mut().for_each(|v| *v /= 2.0 * sd);
-            self.error(&left_sd, &slopes, &influence)
+            self.error(&left_sd, &slopes)
         };
         let (quantiles, se_quantiles) = self.quantiles(draws);
         ColumnEstimate {

@@ -20,7 +20,7 @@ const MOST_LEVERAGE: f64 = 0.7;
 
 /// Controls are constant beyond so many standard deviations: in a heavy tail of π̃ the fourth power of a few points would be all that
 /// a regression sees, while the weights there are small.
-pub(super) const FURTHEST: f64 = 3.0;
+const FURTHEST: f64 = 3.0;
 
 /// Polynomials in whitened x, made orthonormal under π̃.
 #[derive(Debug, Clone)]
@@ -38,17 +38,21 @@ pub(crate) struct Controls {
 impl Controls {
     /// As many as so many points bear, then fewer and fewer, at last none.
     pub fn for_points(points: usize, free: &Free) -> impl Iterator<Item = Self> + '_ {
-        let none = Self {
+        candidates(free.dim(), points / POINTS_EACH)
+            .into_iter()
+            .filter_map(|terms| Self::with(terms, free))
+            .chain(std::iter::once(Self::none(free)))
+    }
+
+    /// No controls.
+    pub fn none(free: &Free) -> Self {
+        Self {
             terms: Vec::new(),
             means: Vec::new(),
             root: None,
             by_chain: Vec::new(),
             free: free.count(),
-        };
-        candidates(free.dim(), points / POINTS_EACH)
-            .into_iter()
-            .filter_map(|terms| Self::with(terms, free))
-            .chain(std::iter::once(none))
+        }
     }
 
     fn with(terms: Vec<Vec<usize>>, free: &Free) -> Option<Self> {
@@ -57,7 +61,7 @@ impl Controls {
         let mut means = vec![0.0; q];
         let mut values = vec![0.0; q];
         for w in free.draws() {
-            fill(&terms, w, FURTHEST, &mut values);
+            fill(&terms, w, &mut values);
             means
                 .iter_mut()
                 .zip(&values)
@@ -65,7 +69,7 @@ impl Controls {
         }
         let mut covariance = vec![0.0; q * q];
         for w in free.draws() {
-            fill(&terms, w, FURTHEST, &mut values);
+            fill(&terms, w, &mut values);
             values.iter_mut().zip(&means).for_each(|(v, m)| *v -= m);
             for i in 0..q {
                 for j in 0..=i {
@@ -94,11 +98,6 @@ impl Controls {
         Some(controls)
     }
 
-    /// The products that they are made of.
-    pub fn terms(&self) -> &[Vec<usize>] {
-        &self.terms
-    }
-
     /// How many there are.
     pub fn len(&self) -> usize {
         self.terms.len()
@@ -107,7 +106,7 @@ impl Controls {
     /// Their values at a whitened point, with mean zero and covariance one under π̃.
     pub fn at(&self, w: &[f64]) -> Vec<f64> {
         let mut values = vec![0.0; self.terms.len()];
-        fill(&self.terms, w, FURTHEST, &mut values);
+        fill(&self.terms, w, &mut values);
         values
             .iter_mut()
             .zip(&self.means)
@@ -138,6 +137,7 @@ impl Controls {
         }
         // Along the slopes: controls differ in how fast the free chains forget them. All chains together have mean zero; and no
         // chain is better than independent draws.
+        let slopes = &slopes[..self.terms.len()];
         let along = |mean: &Vec<f64>| mean.iter().zip(slopes).map(|(m, s)| m * s).sum::<f64>();
         let squares: f64 = self.by_chain.iter().map(|m| along(m).powi(2)).sum();
         let independent = slopes.iter().map(|s| s * s).sum::<f64>() / self.free as f64;
@@ -181,12 +181,12 @@ fn up_to(p: usize, degree: usize) -> Vec<Vec<usize>> {
     all
 }
 
-/// Products of coordinates that are constant beyond `furthest`.
-pub(super) fn fill(terms: &[Vec<usize>], w: &[f64], furthest: f64, values: &mut [f64]) {
+/// Products of coordinates that are constant far out.
+fn fill(terms: &[Vec<usize>], w: &[f64], values: &mut [f64]) {
     for (value, term) in values.iter_mut().zip(terms) {
         *value = term
             .iter()
-            .map(|&k| w[k].clamp(-furthest, furthest))
+            .map(|&k| w[k].clamp(-FURTHEST, FURTHEST))
             .product();
     }
 }

@@ -2,6 +2,7 @@
 
 use super::basis::Basis;
 use super::control::Controls;
+use super::defensive::{Defensive, is_heated};
 use super::free::Free;
 use super::point::{Scale, Weighted};
 use crate::diagnose::pareto_shape;
@@ -94,6 +95,7 @@ pub struct Estimator {
     names: Vec<String>,
     free: Free,
     constant: Option<(f64, f64)>,
+    defensive: Option<Defensive>,
 }
 
 impl Estimator {
@@ -102,41 +104,45 @@ impl Estimator {
     pub fn new(scale: Scale, names: Vec<String>, error: f64, threads: usize) -> Self {
         let free = Free::new(&scale.surrogate, scale.seed, error, threads);
         let constant = free.log_constant(&scale.surrogate, scale.seed);
+        let Scale {
+            surrogate, seed, ..
+        } = &scale;
+        let defensive = scale
+            .heat
+            .and_then(|heat| Defensive::new(surrogate, heat, *seed, &free));
         Self {
             scale,
             names,
             free,
             constant,
+            defensive,
         }
     }
 
     /// From points in their order; nothing without two points of any weight.
     pub fn estimates(&self, points: &[Weighted]) -> Option<Estimates> {
-        Estimates::with(&self.scale, &self.free, self.constant, &self.names, points)
-    }
-}
-
-impl Estimates {
-    fn with(
-        scale: &Scale,
-        free: &Free,
-        constant: Option<(f64, f64)>,
-        names: &[String],
-        points: &[Weighted],
-    ) -> Option<Self> {
-        let logs: Vec<f64> = points.iter().map(|point| point.log_weight).collect();
-        let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let massive: Vec<f64> = logs.iter().copied().filter(|l| l.is_finite()).collect();
-        if massive.len() < 2 {
-            return None;
-        }
-        let weights: Vec<f64> = logs.iter().map(|log| (log - top).exp()).collect();
+        let Self {
+            scale, free, names, ..
+        } = self;
         let whitened: Vec<Vec<f64>> = points
             .iter()
             .map(|point| scale.surrogate.whitened(&point.x))
             .collect();
+        let ratios = self.ratios(points, &whitened)?;
+        // By the density that the points were drawn from.
+        let logs: Vec<f64> = points
+            .iter()
+            .zip(&ratios)
+            .map(|(point, ratio)| point.log_weight + ratio.ln())
+            .collect();
+        let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if logs.iter().filter(|l| l.is_finite()).count() < 2 {
+            return None;
+        }
+        let weights: Vec<f64> = logs.iter().map(|log| (log - top).exp()).collect();
         let basis = Controls::for_points(points.len(), free)
-            .find_map(|controls| Basis::new(controls, &whitened, &weights, free))?;
+            .find_map(|controls| Basis::new(controls, &whitened, &ratios, &weights))
+            .or_else(|| Basis::plain(Controls::none(free), &weights))?;
         let used = basis.controls();
         let width = names.len() + 1;
         let columns = names.iter().enumerate().map(|(k, name)| {
@@ -152,22 +158,20 @@ impl Estimates {
         });
         let columns: Vec<ColumnEstimate> = columns.collect();
         let shares = basis.shares();
-        let evidence = constant.map(|(log_constant, error)| {
+        let evidence = self.constant.map(|(log_constant, error)| {
             let (log_total, of_points) = basis.log_total();
             Evidence {
                 ln_z: log_constant + top + log_total,
                 se: of_points.hypot(error),
             }
         });
-        let mean = massive.iter().sum::<f64>() / massive.len() as f64;
-        let squares = massive.iter().map(|l| (l - mean).powi(2)).sum::<f64>();
         let noise = points.iter().map(|p| p.noise * p.noise).sum::<f64>() / points.len() as f64;
         let shape = pareto_shape(&logs);
-        Some(Self {
+        Some(Estimates {
             points: points.len(),
             failed: points.iter().filter(|p| p.failure.is_some()).count(),
             fast_evals: points.iter().map(|p| p.fast_evaluations).sum(),
-            spread: (squares / (massive.len() - 1) as f64).sqrt(),
+            spread: spread(points, &ratios),
             noise: noise.sqrt(),
             pareto_k: Some(shape).filter(|k| k.is_finite()),
             controls: used,
@@ -178,10 +182,39 @@ impl Estimates {
         })
     }
 
+    /// π̃ by the density that the points were drawn from, at each of them; nothing where that has no constant.
+    fn ratios(&self, points: &[Weighted], whitened: &[Vec<f64>]) -> Option<Vec<f64>> {
+        if self.scale.heat.is_none() {
+            return Some(vec![1.0; points.len()]);
+        }
+        let defensive = self.defensive.as_ref()?;
+        let heated = points.iter().filter(|point| is_heated(point.index)).count();
+        let share = heated as f64 / points.len() as f64;
+        let ratio = |w: &Vec<f64>| defensive.ratio(&self.scale.surrogate, share, w);
+        Some(whitened.iter().map(ratio).collect())
+    }
+}
+
+impl Estimates {
     /// Whether the weights' tail is such that nothing here should be used.
     pub fn is_poor(&self) -> bool {
         self.pareto_k.is_some_and(|k| k > POOR_SHAPE)
     }
+}
+
+/// The standard deviation of ln π/π̃ under π̃, of points that have mass.
+fn spread(points: &[Weighted], ratios: &[f64]) -> f64 {
+    let massive = || {
+        let all = points.iter().zip(ratios);
+        all.filter(|(point, _)| point.log_weight.is_finite())
+            .map(|(point, ratio)| (point.log_weight, ratio))
+    };
+    let total: f64 = massive().map(|(_, ratio)| ratio).sum();
+    let mean = massive().map(|(log, ratio)| ratio * log).sum::<f64>() / total;
+    let squares: f64 = massive()
+        .map(|(log, ratio)| ratio * (log - mean).powi(2))
+        .sum();
+    (squares / total).sqrt()
 }
 
 /// The covariance of all columns, by the points' shares.

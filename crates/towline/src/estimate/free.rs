@@ -13,11 +13,29 @@ const FOR_ERROR: f64 = 17.0;
 const BLOCK: usize = 500;
 /// Proposals between two slow points, whose memory of each other is then gone (0.05 to the power of this, at most).
 const APART: usize = 4;
-/// What sets the streams of random numbers apart from those of chains, and from each other.
-const OF_FREE: u64 = 0x66_72_65_65;
-const OF_POINTS: u64 = 0x70_6f_69_6e_74;
-const OF_BRIDGE: u64 = 0x62_72_69_64_67_65;
-const OF_FAST: u64 = 0x66_61_73_74;
+/// What random numbers are for: it sets their streams apart from those of chains, and from each other.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Purpose {
+    Free,
+    Points,
+    Bridge,
+    Fast,
+    Heated,
+}
+
+impl Purpose {
+    /// The stream of so many for this purpose.
+    pub fn stream(self, seed: u64, index: u64) -> Rng {
+        let name = match self {
+            Self::Free => 0x66_72_65_65,
+            Self::Points => 0x70_6f_69_6e_74,
+            Self::Bridge => 0x62_72_69_64_67_65,
+            Self::Fast => 0x66_61_73_74,
+            Self::Heated => 0x68_65_61_74,
+        };
+        Rng::stream(mixed(seed, name, index), 0)
+    }
+}
 
 /// Free draws, whitened.
 #[derive(Debug, Clone)]
@@ -32,7 +50,7 @@ impl Free {
         let length = (FOR_ERROR / (error * error) / CHAINS as f64).ceil() as usize;
         let length = length.max(LENGTH);
         let one = |k: usize| {
-            let mut rng = Rng::stream(mixed(seed, OF_FREE, k as u64), 0);
+            let mut rng = Purpose::Free.stream(seed, k as u64);
             surrogate.stretch(length, 1, &mut rng)
         };
         let threads = threads.clamp(1, CHAINS);
@@ -81,7 +99,7 @@ impl Free {
             .collect();
         let at_q: Vec<Vec<f64>> = (0..for_bridge.len())
             .map(|k| {
-                let mut rng = Rng::stream(mixed(seed, OF_BRIDGE, k as u64), 0);
+                let mut rng = Purpose::Bridge.stream(seed, k as u64);
                 (0..BLOCK)
                     .map(|_| neighbour.log_ratio(&neighbour.draw(&mut rng)))
                     .collect()
@@ -91,15 +109,9 @@ impl Free {
     }
 }
 
-/// The first slow points, whitened: draws of π̃ by a chain of their own, the first of which are the same however many there are.
-pub(crate) fn slow_points(surrogate: &Surrogate, seed: u64, count: usize) -> Vec<Vec<f64>> {
-    let mut rng = Rng::stream(mixed(seed, OF_POINTS, 0), 0);
-    surrogate.stretch(count, APART, &mut rng)
-}
-
-/// The random numbers of a point's fast draws.
-pub(crate) fn fast_stream(seed: u64, point: usize) -> Rng {
-    Rng::stream(mixed(seed, OF_FAST, point as u64), 0)
+/// Draws of π̃ for slow points, whitened, by a chain of their own: the first of them are the same however many there are.
+pub(crate) fn own_points(surrogate: &Surrogate, seed: u64, count: usize) -> Vec<Vec<f64>> {
+    surrogate.stretch(count, APART, &mut Purpose::Points.stream(seed, 0))
 }
 
 /// A seed made of three numbers (the finaliser of splitmix64, once for each).

@@ -10,14 +10,15 @@ mod anneal;
 mod basis;
 mod bridge;
 mod control;
+mod defensive;
 mod estimates;
 mod free;
 mod plan;
 mod point;
 mod reference;
-mod tail;
 #[cfg(test)]
 mod tests;
+mod variance;
 mod weight;
 
 pub use estimates::{ColumnEstimate, Estimates, Estimator, Evidence};

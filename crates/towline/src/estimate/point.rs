@@ -1,6 +1,7 @@
 //! One slow point and what was found there: plain data, which is stored as soon as it is known.
 
-use super::free::fast_stream;
+use super::defensive;
+use super::free::Purpose;
 use super::weight::{Budget, weigh};
 use crate::erased::{AnyCache, AnyModel, Erased};
 use crate::error::Error;
@@ -53,6 +54,9 @@ pub struct Scale {
     pub(crate) price: f64,
     /// The run's seed.
     pub(crate) seed: u64,
+    /// How hot every third point is; nothing where all are draws of π̃.
+    #[serde(default)]
+    pub(crate) heat: Option<f64>,
 }
 
 impl Scale {
@@ -63,6 +67,7 @@ impl Scale {
             return None;
         }
         Some(Self {
+            heat: Some(defensive::heat(surrogate.dim())),
             surrogate,
             rule: tuning.rule(tuning.main.frame),
             fast_dim: tuning.linear.fast_dim(),
@@ -86,7 +91,7 @@ impl Scale {
 
     /// The first slow points.
     pub fn points(&self, count: usize) -> Vec<Vec<f64>> {
-        let whitened = super::free::slow_points(&self.surrogate, self.seed, count);
+        let whitened = defensive::slow_points(&self.surrogate, self.heat, self.seed, count);
         whitened
             .iter()
             .map(|w| self.surrogate.unwhiten(w))
@@ -124,7 +129,7 @@ impl Scale {
         x: &[f64],
         cache: &AnyCache,
     ) -> Result<Weighted, Error> {
-        let mut rng = fast_stream(self.seed, index);
+        let mut rng = Purpose::Fast.stream(self.seed, index as u64);
         let (frame, search) = self.frame(model, x, cache);
         let budget = self.budget();
         let found = weigh(&model, (x, cache), &frame, self.fast_dim, budget, &mut rng)?;

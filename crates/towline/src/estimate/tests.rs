@@ -1,7 +1,9 @@
 //! The weight is unbiased, by enumeration on a finite space and by replicates; errors are what they say.
 
 use super::anneal::trajectory_by;
+use super::defensive::{self, Defensive, is_heated, slow_points};
 use super::estimates::Estimator;
+use super::free::Free;
 use super::point::Scale;
 use super::reference::Reference;
 use super::weight::{Budget, weigh};
@@ -406,4 +408,64 @@ fn the_same_bits_whatever_the_threads() {
     assert!(all[0].is_some() && all[0] == all[1] && all[0] == all[2]);
     // More points begin with the same ones.
     assert_eq!(scale.points(30)[..20], xs[..]);
+}
+
+/// The mean of something over slow points, by weights, less that over free draws of π̃, in standard errors.
+fn off(
+    points: &[Vec<f64>],
+    weight: impl Fn(&[f64]) -> f64,
+    free: &Free,
+    of: fn(f64) -> f64,
+) -> f64 {
+    let free: Vec<f64> = free.draws().map(|w| of(w[0])).collect();
+    let weighted: Vec<f64> = points.iter().map(|w| weight(w) * of(w[0])).collect();
+    let moments = |values: &[f64]| {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        (mean, variance / n)
+    };
+    let ((a, va), (b, vb)) = (moments(&weighted), moments(&free));
+    (a - b) / (va + vb).sqrt()
+}
+
+#[test]
+fn heated_points_count_by_the_density_of_the_mixture() {
+    let surrogate = learned(0.1).surrogate.unwrap();
+    let heat = defensive::heat(1);
+    let (seed, count) = (7, 6000);
+    let free = Free::new(&surrogate, seed, 0.03, 2);
+    let mixture = Defensive::new(&surrogate, heat, seed, &free).unwrap();
+    let points = slow_points(&surrogate, Some(heat), seed, count);
+    let hot = (0..count).filter(|k| is_heated(*k)).count();
+    let share = hot as f64 / count as f64;
+    let powers: [fn(f64) -> f64; 4] = [|_| 1.0, |v| v, |v| v * v, |v| v.powi(4)];
+    for (k, power) in powers.into_iter().enumerate() {
+        let z = off(
+            &points,
+            |w| mixture.ratio(&surrogate, share, w),
+            &free,
+            power,
+        );
+        assert!(z.abs() < 4.0, "power {k}: z {z}");
+    }
+    // Defects that must be seen: heated points taken for draws of π̃, and a share that is not theirs.
+    let square: fn(f64) -> f64 = |v| v * v;
+    let plain = off(&points, |_| 1.0, &free, square);
+    assert!(plain > 10.0, "{plain}");
+    let wrong = off(
+        &points,
+        |w| mixture.ratio(&surrogate, 0.1, w),
+        &free,
+        square,
+    );
+    assert!(wrong.abs() > 6.0, "{wrong}");
+    // More points begin with the same ones, and without heat all are draws of π̃.
+    assert_eq!(slow_points(&surrogate, Some(heat), seed, 50), points[..50]);
+    let own = slow_points(&surrogate, None, seed, 30);
+    let cold: Vec<_> = (0..45)
+        .filter(|k| !is_heated(*k))
+        .map(|k| points[k].clone())
+        .collect();
+    assert_eq!(own, cold[..30]);
 }

@@ -5,7 +5,7 @@
 //! no slow evaluation, and the acceptance of the drag corrects what the function gets wrong.
 //!
 //! Read in this order: `limits` (all constants), `visits` (points made ready), `polynomial`, `radial`, `process`, `mixture`
-//! (what may be fitted), `shape` (its tails and guards), `faces` (its walls), `wander` and `jump` (the chain), `choose`, `bend`, `warp` and `curved`
+//! (what may be fitted), `shape` (its tails and guards), `faces` (its walls), `wander`, `jump` and `heated` (chains), `choose`, `bend`, `warp` and `curved`
 //! (coordinates in which it is all done, fitted by `levenberg`).
 
 mod bend;
@@ -13,6 +13,7 @@ mod choose;
 mod curved;
 mod faces;
 mod free;
+mod heated;
 mod jump;
 mod levenberg;
 mod limits;
@@ -27,6 +28,7 @@ mod visits;
 mod wander;
 mod warp;
 
+pub(crate) use heated::Heated;
 pub(crate) use visits::Extent;
 pub use visits::Visit;
 
@@ -35,10 +37,7 @@ use crate::linalg::{Factor, SmallBuffer};
 use crate::random::Rng;
 use bend::Bend;
 use jump::Jumps;
-use limits::{
-    BENT_ABOVE, BENT_SHARE, HEATED_BURN, HEATED_LOOK, HEATED_STRIDE, JUMP_MOST_SLOW, MIXED_ABOVE,
-    WHITE, WHITENINGS,
-};
+use limits::{BENT_ABOVE, BENT_SHARE, HEATED_STRIDE, MIXED_ABOVE, WHITE, WHITENINGS};
 use serde::{Deserialize, Serialize};
 use shape::Shape;
 use visits::Samples;
@@ -355,28 +354,10 @@ impl Surrogate {
         places: &[Vec<f64>],
         rng: &mut Rng,
     ) -> Vec<Vec<f64>> {
-        let (p, scale) = (self.dim(), heat.sqrt());
-        let whitened = places.iter().filter(|_| p <= JUMP_MOST_SLOW).map(|place| {
-            let mut w = vec![0.0; p];
-            let _ = self.whiten(place, &mut w);
-            w
-        });
-        let whitened: Vec<Vec<f64>> = whitened.collect();
-        let narrow = |w: Vec<f64>| -> Vec<f64> { w.iter().map(|v| v / scale).collect() };
-        let looked = wander::hot_draws(&self.shape, heat, &whitened, HEATED_LOOK, rng);
-        let mut looked: Vec<Vec<f64>> = looked.into_iter().map(narrow).collect();
-        let jumps = Jumps::fit(&looked);
-        let start = looked.pop().unwrap_or_else(|| vec![0.0; p]);
-        let hot = wander::heated(&self.shape, heat);
-        let mut chain = Wander::new(&hot, start, jumps.as_ref());
-        chain.run(HEATED_BURN, rng);
-        (0..count)
-            .map(|_| {
-                chain.run(HEATED_STRIDE, rng);
-                let w: Vec<f64> = chain.w.iter().map(|v| scale * v).collect();
-                self.unwhiten(&w)
-            })
-            .collect()
+        let whitened = places.iter().map(|place| self.whitened(place));
+        let heated = Heated::new(self, heat, &whitened.collect::<Vec<_>>(), rng);
+        let draws = heated.draws(count, HEATED_STRIDE, rng);
+        draws.iter().map(|w| self.unwhiten(w)).collect()
     }
 
     /// x at a whitened point.
