@@ -88,7 +88,7 @@ def test_a_tuning_of_other_parameters_is_refused_with_words(learned, tmp_path):
         run(fewer)
     bounds = three(tuning=given)
     bounds["params"]["logA"]["prior"]["max"] = 50
-    with pytest.raises(LoggedError, match=r"the prior of logA was uniform\(-180.0, 180.0\) .* uniform\(-180.0, 50.0\)"):
+    with pytest.raises(LoggedError, match=r"the prior of logA was uniform_wide\(-180.0, 180.0, 3.0\) .* uniform_wide\(-180.0, 50.0, 3.0\)"):
         run(bounds)
     slower = three(tuning=given, blocking=[[1, ["tau", "logA", "ns", "cal"]], [9, ["dust"]]])
     with pytest.raises(LoggedError, match="slow parameters were tau, logA, ns and the fast ones cal, dust"):
