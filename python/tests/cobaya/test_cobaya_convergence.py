@@ -120,11 +120,11 @@ def test_a_resumed_run_may_be_given_a_lower_one(tmp_path):
     assert first.converged
     _, again = run(neal(1, **SHORT, Rminus1_stop=0.2, max_samples=5000) | output | {"resume": True})
     assert again.converged and len(chains(again, "x")[0]) == len(chains(first, "x")[0])
-    _, lower = run(neal(1, **SHORT, Rminus1_stop=0.02, max_samples=5000) | output | {"resume": True})
-    assert lower.converged and lower.Rminus1_last < 0.02
+    _, lower = run(neal(1, **SHORT, Rminus1_stop=0.004, max_samples=5000) | output | {"resume": True})
+    assert lower.converged and lower.Rminus1_last < 0.004
     assert len(chains(lower, "x")[0]) > len(chains(first, "x")[0])
     # To the draws of a run that was asked for it from the beginning.
-    _, whole = run(neal(1, **SHORT, Rminus1_stop=0.02, max_samples=5000))
+    _, whole = run(neal(1, **SHORT, Rminus1_stop=0.004, max_samples=5000))
     assert np.array_equal(chains(lower, "x"), chains(whole, "x"))
     rows = np.loadtxt(tmp_path / "a.progress", usecols=0)
     assert (np.diff(rows) > 0).all()

@@ -247,7 +247,7 @@ fn the_volume_of_a_lopsided_peak_of_many_coupled_variables_is_right() {
     let dim = 12;
     let mut seed = 3;
     let rows: Vec<f64> = (0..dim * dim)
-        .map(|k| f64::from(k / dim == k % dim) + 0.5 * scattered(&mut seed))
+        .map(|k| f64::from(k / dim == k % dim) + 0.2 * scattered(&mut seed))
         .collect();
     let rows = &rows;
     let surface = |u: &[f64]| -> f64 {
