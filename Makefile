@@ -2,7 +2,7 @@
 
 .PHONY: help demo docs figures test tools built compiled lock test-rust test-mpi test-python test-package test-cobaya test-docs test-long check-data package
 .PHONY: wheels static live test-live deny semver
-.PHONY: gallery estimates gallery-page bench bench-cobaya bench-peers bench-python bench-scaling bench-workers sensitivity
+.PHONY: gallery estimates gallery-page bench bench-cobaya bench-evidence bench-peers bench-python bench-scaling bench-workers sensitivity
 
 # Most builds here are from nothing, or of everything: keeping parts of crates for the next one costs more than it saves.
 export CARGO_INCREMENTAL ?= 0
@@ -259,6 +259,14 @@ bench-workers: .venv/ready
 bench-cobaya: .venv/ready
 	VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop --release --quiet
 	OMP_NUM_THREADS=1 .venv/bin/python benches/peers/cobaya_all.py --out docs/figures
+	python3 docs/build/tables.py
+
+## bench-evidence  the evidence of the emulated CMB posterior of $(TOWLINE_CMB_DATA) beside a nested sampler's (an hour)
+bench-evidence: .venv/ready
+	VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop --release --quiet
+	.venv/bin/pip install --quiet nautilus-sampler==1.0.6
+	.venv/bin/python benches/peers/evidence_cmb.py towline $(TOWLINE_CMB_DATA) docs/figures/evidence.csv 1 2 3 4
+	.venv/bin/python benches/peers/evidence_cmb.py nautilus $(TOWLINE_CMB_DATA) docs/figures/evidence.csv 1
 	python3 docs/build/tables.py
 
 ## bench-peers  beside NUTS on the same models, priors and data (half an hour; in .venv-peers, made when needed)

@@ -1,6 +1,6 @@
 """All comparisons with Cobaya one after another, as JSON lines: `make bench-cobaya`.
 
-With --out FOLDER also as cobaya.csv and cmb.csv there, of which docs/build/tables.py makes the pages' tables.
+With --out FOLDER also as cobaya.csv, frequencies.csv and cmb.csv there, of which docs/build/tables.py makes the pages' tables.
 """
 
 import csv
@@ -13,6 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 RUNS = [
     *(["cobaya_paper.py", test, which, "6000"] for test in "12" for which in ("exact", "learned")),
+    *(["cobaya_frequencies.py", "400", seed] for seed in "123"),
     *(["towline_paper.py", test, which, "20000", "1", ratio] for test in "12" for which in ("plain", "cobaya") for ratio in ("1000", "3")),
 ]
 CMB = [["drag", "700"], ["plain", "9000"], ["towline", "400"]]
@@ -34,7 +35,7 @@ def four(value):
 
 
 def write(folder, results):
-    """The two files of the pages."""
+    """The files of the pages."""
     paper = [
         [f"test {one['test']}", NAMES[one["sampler"]], four(one["per_second"]), f"{one['per_slow']:.3f}", f"{one['fast_per_slow']:.0f}"]
         for one in results
@@ -42,7 +43,10 @@ def write(folder, results):
     ]
     header = ["problem", "sampler", "draws_per_cpu_second", "draws_per_slow_evaluation", "fast_per_slow"]
     table(folder / "cobaya.csv", header, sorted(paper, key=lambda row: row[0]))
-    found = {one["sampler"]: one for one in results if "slow_per_draw" in one}
+    three = [one for one in results if one["sampler"] == "frequencies"]
+    columns = ["seed", "slow", "warmup", "slow_per_draw", "slow_per_draw_of_all", "fast_per_slow", "frame"]
+    table(folder / "frequencies.csv", columns, [[one[name] for name in columns] for one in three])
+    found = {one["sampler"]: one for one in results if "slow_per_draw" in one and one["sampler"] != "frequencies"}
     if found:
         line = lambda name, one: [name, one["slow"], round(min(one["ess"].values())), one["slow_per_draw"], f"{one['fast_per_slow']:.0f}"]
         drag, plain, ours = (found[name] for name in ("drag", "plain", "towline"))

@@ -27,6 +27,8 @@ def main():
     slow, fast = (int(statistics[name].sum()) for name in ("slow_evals", "fast_evals"))
     tuning = sampler.engine_run.manifest["tuning"]
     found = dict(
+        sampler="frequencies",
+        seed=seed,
         slow=slow,
         fast_per_slow=round(fast / slow, 1),
         warmup=sampler.warmup_evaluations(),

@@ -2,9 +2,9 @@
 
 A page has `<!-- table: NAME -->` where the table NAME of this file stands, and `<!-- end of table -->` below it; a figure in a
 sentence stands between `<!-- figure: NAME -->` and `<!-- -->`. So pages cannot disagree; `make test-docs` compares with --check.
-Files in docs/figures: peers.csv (`make bench-peers`), cobaya.csv and cmb.csv (`make bench-cobaya`), frames.csv, ncsids.txt and
+Files in docs/figures: peers.csv (`make bench-peers`), cobaya.csv, frequencies.csv and cmb.csv (`make bench-cobaya`), frames.csv, ncsids.txt and
 pendulum.txt (`make figures`), scaling.csv (`make bench-scaling`), skewed.csv (crates/towline-models/examples/frames.rs), laplace.csv (benches/peers/laplace.py),
-gallery.csv (`make gallery-page`), sensitivity.csv (`make sensitivity`), workers.csv (`make bench-workers`), check.csv (`make check-data`), mixed_peers.csv (see mixed.py). Minutes are CONTRIBUTING's.
+gallery.csv (`make gallery-page`), sensitivity.csv (`make sensitivity`), workers.csv (`make bench-workers`), evidence.csv (`make bench-evidence`), check.csv (`make check-data`), mixed_peers.csv (see mixed.py). Minutes are CONTRIBUTING's.
 
 A table of figures that is typed by hand is refused, unless `<!-- typed: WHY -->` stands above it; --check lists these.
 """
@@ -347,6 +347,23 @@ def workers():
     return table(header, [list(row.values()) for row in rows("workers.csv")])
 
 
+def frequencies():
+    """The simulated three-frequency likelihood, seed by seed."""
+    lines = []
+    for row in rows("frequencies.csv"):
+        slow, all_ = float(row["slow_per_draw"]), float(row["slow_per_draw_of_all"])
+        total = all_ * (1 + int(row["warmup"]) / int(row["slow"]))
+        lines.append([row["seed"], shown(row["slow"]), shown(row["warmup"]), f"{slow:.1f}", f"**{all_:.1f}**", f"{total:.1f}", f"{float(row['fast_per_slow']):.0f}", row["frame"]])
+    header = ["seed", "slow evaluations", "of warm-up", "per effective draw of the worst slow parameter", "of the worst of all", "the same with warm-up", "fast per slow", "frame"]
+    return table(header, lines)
+
+
+def evidence():
+    """ln Z of the emulated CMB posterior, by a nested sampler and by weights."""
+    lines = [[row["sampler"], row["seed"], shown(row["spectra"]), f"{row['ln_z']} ± {row['se']}"] for row in rows("evidence.csv")]
+    return table(["sampler", "seed", "spectra computed", "ln Z"], lines)
+
+
 def text(name):
     """What a command printed."""
     return lambda: "```text\n" + (FIGURES / name).read_text(encoding="utf-8") + "```\n"
@@ -354,7 +371,7 @@ def text(name):
 
 TABLES = {
     "frames": frames, "measured": measured, "commands": commands, "same-posteriors": same_posteriors, "intervals": intervals, "known": known, "scaling": scaling, "approximations": approximations,
-    "skewed": skewed, "workers": workers, "laplace": laplace, "sensitivity": sensitivity, "peers": beside_nuts, "nuts": nuts, "gains": gains, "paper": paper, "dragging": dragging, "cmb": cmb,
+    "skewed": skewed, "workers": workers, "frequencies": frequencies, "evidence": evidence, "laplace": laplace, "sensitivity": sensitivity, "peers": beside_nuts, "nuts": nuts, "gains": gains, "paper": paper, "dragging": dragging, "cmb": cmb,
     "summary-ncsids": text("ncsids.txt"), "summary-pendulum": text("pendulum.txt"),
 }  # fmt: skip
 

@@ -82,6 +82,13 @@ def density(folder, **options):
     return towline.Density(Bent(folder, **options), fast, [0.5, 0.5], [0.0], slow_names=["a", "b"], fast_names=["y"])
 
 
+def test_workers_of_a_single_chain_are_processes_too(tmp_path):
+    """CAMB, called by two threads of one process at a time, ends it."""
+    towline.sample(density(tmp_path / "one", seconds=0.002), error=0.2, cost_ratio=1e5, chains=1, workers=2, progress=False)
+    made_by = {line[-1] for line in read(tmp_path / "one")}
+    assert len(made_by) == 2 and str(os.getpid()) not in made_by
+
+
 def test_processes_and_threads_give_the_same_estimates_as_one_at_a_time(tmp_path):
     found, lines = {}, {}
     for name, how in {"one": {}, "four": {"workers": 4}, "threads": {"workers": 4, "parallel": "threads"}}.items():

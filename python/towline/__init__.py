@@ -36,6 +36,7 @@ from ._priors import (
     StudentT,
     Uniform,
     UniformPeriodic,
+    UniformWide,
 )
 from ._run import Run, Summary, open
 from ._sampling import resume, sample, sample_density
@@ -73,6 +74,7 @@ __all__ = [
     "Summary",
     "Uniform",
     "UniformPeriodic",
+    "UniformWide",
     "compare",
     "glmm",
     "gp",

@@ -147,6 +147,15 @@ class Uniform(Prior):
     _family, _arguments = "uniform", ("lower", "upper")
 
 
+class UniformWide(Prior):
+    """Uniform between two ends that are far apart beside the posterior, whose standard deviation is about this width.
+
+    The same density as `Uniform`; chains move on its own scale instead of the logit's, and only within about a width of an end on that of the logarithm.
+    """
+
+    _family, _arguments = "uniform_wide", ("lower", "upper", "width")
+
+
 class UniformPeriodic(Prior):
     """Uniform on a circle, as of an angle: both ends are the same point."""
 

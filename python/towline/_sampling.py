@@ -182,7 +182,7 @@ def _run(
         temporary = tempfile.TemporaryDirectory(prefix="towline-")
         out = Path(temporary.name) / "run"
     folder = Path(out)
-    mode = _mode(model, parallel, settings.get("chains"), folder)
+    mode = _mode(model, parallel, settings.get("chains"), folder, settings.get("workers") or 1)
     team = None
     if mode == "processes" and (settings.get("workers") or 1) > 1:
         # Chains wait in threads of this process, and processes make slow evaluations for them.
@@ -263,13 +263,15 @@ def tell_of_failures(count: int, first: BaseException | None) -> None:
         )
 
 
-def _mode(model: Any, parallel: Any, chains: int | None, folder: Path) -> str:
+def _mode(model: Any, parallel: Any, chains: int | None, folder: Path, workers: int = 1) -> str:
     if chains is None and (folder / "manifest.json").exists():
         chains = open_run(folder).manifest["chains"]
     compiled = isinstance(model, Fit) or isinstance(model._fast_function, CFunction)
     if parallel is None:
         free = not getattr(sys, "_is_gil_enabled", lambda: True)()
-        return "threads" if compiled or free or chains == 1 or os.name != "posix" else "processes"
+        # Workers of a single chain are processes too: few theory codes can be called by two threads at a time.
+        alone = chains == 1 and workers == 1
+        return "threads" if compiled or free or alone or os.name != "posix" else "processes"
     if parallel not in _MODES:
         names = ", ".join(repr(mode) for mode in _MODES)
         raise ValueError(f"parallel = {parallel!r}: it must be {names}, or an mpi4py communicator")

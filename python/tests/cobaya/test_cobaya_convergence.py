@@ -120,11 +120,11 @@ def test_a_resumed_run_may_be_given_a_lower_one(tmp_path):
     assert first.converged
     _, again = run(neal(1, **SHORT, Rminus1_stop=0.2, max_samples=5000) | output | {"resume": True})
     assert again.converged and len(chains(again, "x")[0]) == len(chains(first, "x")[0])
-    _, lower = run(neal(1, **SHORT, Rminus1_stop=0.02, max_samples=5000) | output | {"resume": True})
-    assert lower.converged and lower.Rminus1_last < 0.02
+    _, lower = run(neal(1, **SHORT, Rminus1_stop=0.004, max_samples=5000) | output | {"resume": True})
+    assert lower.converged and lower.Rminus1_last < 0.004
     assert len(chains(lower, "x")[0]) > len(chains(first, "x")[0])
     # To the draws of a run that was asked for it from the beginning.
-    _, whole = run(neal(1, **SHORT, Rminus1_stop=0.02, max_samples=5000))
+    _, whole = run(neal(1, **SHORT, Rminus1_stop=0.004, max_samples=5000))
     assert np.array_equal(chains(lower, "x"), chains(whole, "x"))
     rows = np.loadtxt(tmp_path / "a.progress", usecols=0)
     assert (np.diff(rows) > 0).all()
@@ -153,3 +153,25 @@ def test_the_log_shows_r_minus_one_effective_draws_and_the_time_left(caplog, tmp
     told = [line for line in lines if "least effective sample size" in line]
     assert told and all("R-1 =" in line and "acceptance rate" in line and "slow evaluations" in line for line in told)
     assert any("left" in line and "not known" not in line for line in told), told
+
+
+def test_progress_grows_while_the_run_is_under_way(tmp_path):
+    """A row for each check that was passed, and chain files, long before the end: Cobaya's users watch them."""
+    from watched import slowly
+
+    seen = []
+
+    def look(sampler):
+        rows = np.loadtxt(tmp_path / "a.progress", usecols=(0, 2, 3), ndmin=2)
+        files = [path for path in (tmp_path / f"a.{k}.txt" for k in (1, 2)) if path.exists() and path.stat().st_size > 0]
+        seen.append((sampler.n(), len(rows), len(files)))
+
+    _, sampler = run(
+        slowly(0.008, **SHORT, max_samples=500, Rminus1_stop=1e-4, output_every="1s", callback_function=look) | {"output": str(tmp_path / "a")}
+    )
+    rows = np.loadtxt(tmp_path / "a.progress", usecols=(0, 2, 3), ndmin=2)
+    counts = [many for _, many, _ in seen]
+    # At the last check before the end the ones before it stand there already.
+    assert counts == sorted(counts) and len(rows) // 2 <= counts[-1] < len(rows), (seen, rows)
+    assert seen[-1][2] == 2
+    assert ((rows[:, 1] > 0) & (rows[:, 1] < 1)).all() and np.isfinite(rows[:, 2]).all()

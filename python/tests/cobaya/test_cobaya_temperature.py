@@ -43,7 +43,7 @@ def test_the_posterior_to_a_power(temperature):
 
 
 @pytest.mark.parametrize("slow", [True, False])
-@pytest.mark.parametrize("prior", ["uniform", "normal below"])
+@pytest.mark.parametrize("prior", ["uniform", "uniform, width known", "normal below"])
 def test_a_posterior_at_the_edge_of_its_prior(slow, prior):
     """The mode lies outside, two widths beyond the bound, where the density is highest: a neutrino mass, say."""
     centre, width = -0.4, 0.2
@@ -53,8 +53,9 @@ def test_a_posterior_at_the_edge_of_its_prior(slow, prior):
         info["sampler"]["towline.cobaya.Towline"]["blocking"] = [[1, ["x", "mass"]], [100, ["y"]]]
     else:
         info["likelihood"]["mass"] = {"external": lambda mass: -0.5 * ((mass - centre) / width) ** 2, "speed": 900}
-    if prior == "uniform":
-        info["params"]["mass"] = {"prior": {"min": 0, "max": 5}, "ref": 0.3}
+    if prior.startswith("uniform"):
+        known = {"proposal": 0.1} if "known" in prior else {}
+        info["params"]["mass"] = {"prior": {"min": 0, "max": 5}, "ref": 0.3, **known}
         expected = truncnorm(-centre / width, np.inf, centre, width)
     else:
         # A prior with a wall on one side only.
@@ -63,6 +64,8 @@ def test_a_posterior_at_the_edge_of_its_prior(slow, prior):
         mean = centre / width**2 * sd**2
         expected = truncnorm(-mean / sd, np.inf, mean, sd)
     _, sampler = run(info)
+    if prior.startswith("uniform"):
+        assert sampler.evaluator.priors["mass"].family == ("UniformWide" if "known" in prior else "Uniform")
     mass = chains(sampler, "mass")
     assert mass.min() >= 0
     assert_mean(mass, expected.mean())

@@ -16,7 +16,7 @@ from . import speeds as speeds_module
 from .components import Cache, Step, call, compute, direct, scalar
 from .failures import Failures
 from .portable import pack
-from .priors import mapped, tempered
+from .priors import expected_width, mapped, tempered
 
 # Caches kept beside those that the engine holds, so that asking again for a place just left is free.
 REMEMBERED = 3
@@ -38,8 +38,10 @@ class Evaluator:
         self.slow, self.fast = speeds.slow, speeds.fast
         self._order = [(self.slow + self.fast).index(name) for name in self.names]
         periodic = set(model.prior._periodic_bounds)
+        widths = {name: expected_width(info) for name, info in model.parameterization.sampled_params_info().items()}
         self.priors = {
-            name: tempered(mapped(pdf, k in periodic), temperature) for k, (name, pdf) in enumerate(zip(self.names, model.prior.pdf))
+            name: tempered(mapped(pdf, k in periodic, widths.get(name)), temperature)
+            for k, (name, pdf) in enumerate(zip(self.names, model.prior.pdf))
         }
         self._slow_corrections = self._corrections(self.slow)
         self._fast_corrections = self._corrections(self.fast)

@@ -11,6 +11,11 @@ from typing import Callable, Optional
 import numpy as np
 
 
+# A flat prior so many times as wide as its posterior is not sampled on the scale of its ends: an amplitude of 3 ± 2 between 0 and 40 is
+# nearly normal as it is, and far from it on the scale of the logit.
+WIDE = 8.0
+
+
 @dataclass
 class Mapped:
     """A Towline prior, by the name of its class and its arguments, and the log of the factor it lacks."""
@@ -22,17 +27,28 @@ class Mapped:
 
 def tempered(prior, temperature):
     """The base to the power 1 / temperature, which is one of the same family, or the same. What it lacks is not divided yet."""
-    if temperature == 1 or prior.family in ("Uniform", "UniformPeriodic"):
+    if temperature == 1 or prior.family in ("Uniform", "UniformWide", "UniformPeriodic"):
         return prior
     place, width = prior.arguments
     return Mapped(prior.family, (place, width * math.sqrt(temperature)), prior.correction)
 
 
-def mapped(pdf, periodic):
-    """The prior of one parameter, from its frozen SciPy distribution."""
+def expected_width(info):
+    """How wide its posterior is, as the input has it: its `proposal`, or the width of its `ref`; nothing where neither is a width."""
+    ref = info.get("ref")
+    for width in (info.get("proposal"), ref.get("scale") if isinstance(ref, dict) and ref.get("dist") == "norm" else None):
+        if isinstance(width, (int, float)) and width > 0:
+            return float(width)
+    return None
+
+
+def mapped(pdf, periodic, width=None):
+    """The prior of one parameter, from its frozen SciPy distribution; `width`: of its posterior, if that is known."""
     name = pdf.dist.name
     lower, upper = (float(bound) for bound in pdf.interval(1))
     if name == "uniform":
+        if not periodic and width is not None and upper - lower > WIDE * width:
+            return Mapped("UniformWide", (lower, upper, width))
         return Mapped("UniformPeriodic" if periodic else "Uniform", (lower, upper))
     if periodic:
         return Mapped("UniformPeriodic", (lower, upper), _beside_constant(pdf, lower, upper))

@@ -76,8 +76,8 @@ def _factor(covariance):
 
 
 def _unconstrained(priors, values):
-    """Where values lie on the scale on which chains move, and the slopes of that map: logits of intervals, logarithms of
-    distances from a single end, angles as points."""
+    """Where values lie on the scale on which chains move, and the slopes of that map: logits of intervals (of wide ones, lines
+    but near their ends), logarithms of distances from a single end, angles as points."""
     rows, middle = [], []
     for k, (prior, value) in enumerate(zip(priors, values)):
         unit = np.eye(len(priors))[k]
@@ -86,6 +86,12 @@ def _unconstrained(priors, values):
             share = min(max((value - lower) / (upper - lower), 1e-6), 1 - 1e-6)
             rows.append(unit / ((upper - lower) * share * (1 - share)))
             middle.append(math.log(share / (1 - share)))
+        elif prior.family == "UniformWide":
+            lower, upper, width = prior.arguments
+            left, right = (max(away / width, 1e-6) for away in (value - lower, upper - value))
+            # As the engine has it: ln(e^left - 1) - ln(1 - e^-right).
+            middle.append(left + math.log(-math.expm1(-left)) - math.log(-math.expm1(-right)))
+            rows.append(unit / width * (1 / -math.expm1(-left) - math.exp(-right) / math.expm1(-right)))
         elif prior.family == "UniformPeriodic":
             lower, upper = prior.arguments
             turn = 2 * math.pi / (upper - lower)

@@ -1,6 +1,7 @@
 //! Between the user's scale and the unconstrained one: which transform, and its Jacobian.
 //!
-//! A half-line goes by the logarithm and an interval by the logit, one coordinate each. A circle goes to the
+//! A half-line goes by the logarithm and an interval by the logit, one coordinate each. An interval far wider than the posterior goes by
+//! ln(1 + eᵗ) − ln(1 + eᵗ⁻ᴸ), which is a line but near its ends, and there the logarithm. A circle goes to the
 //! plane: φ is the angle of a point (a, b) whose distance r from the origin is given the density
 //! 2 r² exp(−r²) · r dr. That is exact, proper and has no seam. (On the line of unwrapped angles a density is
 //! periodic, hence improper; weighting its periods fixes that but leaves one mode for each of them, which the
@@ -16,11 +17,24 @@ pub(super) enum Scale {
     Above { lower: f64 },
     Below { upper: f64 },
     Between { lower: f64, upper: f64 },
+    Wide { lower: f64, upper: f64, width: f64 },
     Circle { lower: f64, upper: f64 },
 }
 
 impl Scale {
     pub(super) fn of(prior: &Prior) -> Self {
+        if let Prior::UniformWide {
+            lower,
+            upper,
+            width,
+        } = *prior
+        {
+            return Self::Wide {
+                lower,
+                upper,
+                width,
+            };
+        }
         match prior.support() {
             (lower, upper) if prior.is_periodic() => Self::Circle { lower, upper },
             (lower, upper) if lower.is_finite() && upper.is_finite() => {
@@ -83,6 +97,30 @@ impl Scale {
                     },
                 )
             }
+            Self::Wide {
+                lower,
+                upper,
+                width,
+            } => {
+                let (t, length) = (u[0], (upper - lower) / width);
+                // From whichever end is nearer.
+                let value = if t < 0.5 * length {
+                    lower + width * (soft(t) - soft(t - length))
+                } else {
+                    upper - width * (soft(length - t) - soft(-t))
+                };
+                let value = value.max(above(lower)).min(below(upper));
+                let jacobian =
+                    width.ln() + (-(-length).exp_m1()).ln() - soft(-t) - soft(t - length);
+                (
+                    value,
+                    if t.is_finite() {
+                        jacobian
+                    } else {
+                        f64::NEG_INFINITY
+                    },
+                )
+            }
             Self::Circle { lower, upper } => {
                 let square = u[0] * u[0] + u[1] * u[1];
                 if !(square > 0.0 && square < 1e300) {
@@ -107,6 +145,16 @@ impl Scale {
                 let tiny = f64::MIN_POSITIVE;
                 out[0] = left.max(tiny).ln() - right.max(tiny).ln();
             }
+            Self::Wide {
+                lower,
+                upper,
+                width,
+            } => {
+                let [left, right] =
+                    [value - lower, upper - value].map(|v| (v / width).max(f64::MIN_POSITIVE));
+                // ln(e^left − 1) − ln(1 − e^−right), the first without overflow.
+                out[0] = left + (-(-left).exp_m1()).ln() - (-(-right).exp_m1()).ln();
+            }
             Self::Circle { lower, upper } => {
                 let angle = TAU * (value - lower) / (upper - lower);
                 (out[0], out[1]) = (angle.cos(), angle.sin());
@@ -124,6 +172,15 @@ impl Scale {
                 let share = (value - lower) / (upper - lower);
                 out[0] = slope * (upper - lower) * share * (1.0 - share) + 1.0 - 2.0 * share;
             }
+            Self::Wide {
+                lower,
+                upper,
+                width,
+            } => {
+                let length = (upper - lower) / width;
+                let [down, up] = [-u[0], u[0] - length].map(|t| 1.0 / (1.0 + (-t).exp()));
+                out[0] = slope * width * (1.0 - down - up) + down - up;
+            }
             Self::Circle { lower, upper } => {
                 let square = u[0] * u[0] + u[1] * u[1];
                 let turning = slope * (upper - lower) / TAU / square;
@@ -133,6 +190,11 @@ impl Scale {
             }
         }
     }
+}
+
+/// ln(1 + eᵗ), for any t.
+fn soft(t: f64) -> f64 {
+    t.max(0.0) + (-t.abs()).exp().ln_1p()
 }
 
 /// The least number above an end: models divide by values and take their logarithms.
@@ -157,7 +219,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const SCALES: [Scale; 5] = [
+    const SCALES: [Scale; 7] = [
         Scale::Line,
         Scale::Above { lower: 0.0 },
         Scale::Below { upper: 4.5 },
@@ -168,6 +230,16 @@ mod tests {
         Scale::Circle {
             lower: -1.0,
             upper: 4.0,
+        },
+        Scale::Wide {
+            lower: 0.0,
+            upper: 40.0,
+            width: 0.5,
+        },
+        Scale::Wide {
+            lower: -3.0,
+            upper: 4.0,
+            width: 20.0,
         },
     ];
 
@@ -190,6 +262,42 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn slopes_are_those_of_the_density_with_its_jacobian() {
+        // Of −value²/2, by differences.
+        for scale in SCALES.into_iter().filter(|scale| scale.width() == 1) {
+            for value in [0.01, 0.5, 2.3, 3.9] {
+                let (mut u, mut slope, h) = ([0.0], [0.0], 1e-5);
+                scale.coordinates(value, &mut u);
+                scale.slopes(&u, value, -value, &mut slope);
+                let height = |u: f64| {
+                    let (value, log) = scale.value(&[u]);
+                    log - 0.5 * value * value
+                };
+                let numeric = (height(u[0] + h) - height(u[0] - h)) / (2.0 * h);
+                assert!(
+                    (numeric - slope[0]).abs() < 1e-6 * (1.0 + numeric.abs()),
+                    "{scale:?} at {value}: {} is not {numeric}",
+                    slope[0]
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_wide_interval_is_a_line_but_near_its_ends() {
+        let scale = SCALES[5];
+        let coordinate = |value: f64| {
+            let mut u = [0.0];
+            scale.coordinates(value, &mut u);
+            u[0]
+        };
+        // In units of its width, 0.5.
+        assert!((coordinate(20.0) - coordinate(10.0) - 20.0).abs() < 1e-6);
+        assert!((coordinate(1e-6) - coordinate(1e-9) - 1000f64.ln()).abs() < 1e-5);
+        assert!((coordinate(40.0 - 1e-9) - coordinate(40.0 - 1e-6) - 1000f64.ln()).abs() < 1e-5);
     }
 
     #[test]
@@ -218,7 +326,7 @@ mod tests {
                 match scale {
                     Scale::Above { lower } => prop_assert!(value > lower || log == f64::NEG_INFINITY),
                     Scale::Below { upper } => prop_assert!(value < upper || log == f64::NEG_INFINITY),
-                    Scale::Between { lower, upper } => {
+                    Scale::Between { lower, upper } | Scale::Wide { lower, upper, .. } => {
                         prop_assert!((value > lower && value < upper) || log == f64::NEG_INFINITY);
                     }
                     Scale::Circle { lower, upper } => prop_assert!(value >= lower && value < upper),

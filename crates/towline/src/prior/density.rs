@@ -43,9 +43,9 @@ impl Prior {
                     + (a - 1.0) * x.ln()
                     + (b - 1.0) * (-x).ln_1p()
             }),
-            Self::Uniform { lower, upper } | Self::UniformPeriodic { lower, upper } => {
-                -(upper - lower).ln()
-            }
+            Self::Uniform { lower, upper }
+            | Self::UniformWide { lower, upper, .. }
+            | Self::UniformPeriodic { lower, upper } => -(upper - lower).ln(),
             Self::PcSd { u, alpha } => {
                 let rate = pc_sd_rate(u, alpha);
                 rate.ln() - rate * x

@@ -30,9 +30,9 @@ impl Prior {
                 let (left, right) = (log_gamma(a, rng), log_gamma(b, rng));
                 1.0 / (1.0 + (right - left).exp())
             }
-            Self::Uniform { lower, upper } | Self::UniformPeriodic { lower, upper } => {
-                rng.between(lower, upper)
-            }
+            Self::Uniform { lower, upper }
+            | Self::UniformWide { lower, upper, .. }
+            | Self::UniformPeriodic { lower, upper } => rng.between(lower, upper),
             Self::PcSd { u, alpha } => rng.exponential() / pc_sd_rate(u, alpha),
             Self::PcRange { u, alpha } => pc_range_rate(u, alpha) / rng.exponential(),
         }

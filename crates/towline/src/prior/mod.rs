@@ -120,6 +120,17 @@ pub enum Prior {
         /// Its upper end.
         upper: f64,
     },
+    /// Uniform on an interval that is far wider than what data leave of it: chains move on its own scale, and only within about this width of
+    /// an end on that of the logarithm. The density is that of [`Uniform`](Self::Uniform), whose chains move by the logit: what is normal but for
+    /// an end nearby stays nearly so here.
+    UniformWide {
+        /// Its lower end.
+        lower: f64,
+        /// Its upper end.
+        upper: f64,
+        /// About the standard deviation of the posterior.
+        width: f64,
+    },
     /// Uniform on a circle: both ends are the same point, as for an angle.
     UniformPeriodic {
         /// Where the circle is cut.
@@ -167,9 +178,9 @@ impl Prior {
             Self::HalfNormalAbove { lower, .. } => (lower, f64::INFINITY),
             Self::HalfNormalBelow { upper, .. } => (f64::NEG_INFINITY, upper),
             Self::Beta { .. } => (0.0, 1.0),
-            Self::Uniform { lower, upper } | Self::UniformPeriodic { lower, upper } => {
-                (lower, upper)
-            }
+            Self::Uniform { lower, upper }
+            | Self::UniformWide { lower, upper, .. }
+            | Self::UniformPeriodic { lower, upper } => (lower, upper),
         }
     }
 
@@ -203,7 +214,9 @@ impl Prior {
             }
         }
         match *self {
-            Self::Uniform { lower, upper } | Self::UniformPeriodic { lower, upper }
+            Self::Uniform { lower, upper }
+            | Self::UniformWide { lower, upper, .. }
+            | Self::UniformPeriodic { lower, upper }
                 if lower >= upper =>
             {
                 refuse("lower must be below upper".into())

@@ -26,7 +26,7 @@ impl Prior {
             Self::Gamma { shape, rate } => (shape - 1.0) / x - rate,
             Self::InverseGamma { shape, scale } => (scale / x - shape - 1.0) / x,
             Self::Beta { a, b } => (a - 1.0) / x - (b - 1.0) / (1.0 - x),
-            Self::Uniform { .. } | Self::UniformPeriodic { .. } => 0.0,
+            Self::Uniform { .. } | Self::UniformWide { .. } | Self::UniformPeriodic { .. } => 0.0,
             Self::PcSd { u, alpha } => -pc_sd_rate(u, alpha),
             Self::PcRange { u, alpha } => (pc_range_rate(u, alpha) / x - 2.0) / x,
         }

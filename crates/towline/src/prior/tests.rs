@@ -9,7 +9,7 @@ fn examples() -> Vec<Prior> {
     let text = "normal(0.5, 2.5); log_normal(-0.3, 0.7); half_normal(1.7); half_normal_above(-1, 1.3); half_normal_below(2, 0.8); student_t(3, -1, 2);
         student_t(0.8, 1, 0.5); half_student_t(4, 2.5); cauchy(1, 0.6); half_cauchy(2.5); exponential(0.4);
         gamma(0.5, 1.5); gamma(3.2, 0.8); inverse_gamma(2.5, 1.2); beta(0.6, 2); beta(4, 1.5);
-        uniform(-2, 5); uniform_periodic(-1, 2pi); pc_sd(1.5, 0.05); pc_range(0.7, 0.1)";
+        uniform(-2, 5); uniform_wide(-1, 9, 0.7); uniform_periodic(-1, 2pi); pc_sd(1.5, 0.05); pc_range(0.7, 0.1)";
     text.split(';').map(|one| one.parse().unwrap()).collect()
 }
 

@@ -59,6 +59,7 @@ families! {
     "inverse_gamma" InverseGamma(shape, scale);
     "beta" Beta(a, b);
     "uniform" Uniform(lower, upper);
+    "uniform_wide" UniformWide(lower, upper, width);
     "uniform_periodic" UniformPeriodic(lower, upper);
     "pc_sd" PcSd(u, alpha);
     "pc_range" PcRange(u, alpha);

@@ -40,6 +40,8 @@ pub(super) struct Here<V, M> {
     pub flat: Vec<bool>,
     /// Axes along which nothing could be seen beside a height too large.
     pub unseen: Vec<usize>,
+    /// Whether mixed differences are taken on both sides.
+    pub both_sides: bool,
     /// Whether the last steps were fitting, so that the next will hardly have to be changed.
     steady: bool,
     /// A point to be tried, and the best of those tried.
@@ -73,8 +75,8 @@ impl<V: Storage, M: Storage> Here<V, M> {
         self.steady = false;
     }
 
-    /// Central differences along the axes; one-sided mixed ones, and where those make no peak, two-sided ones, which a
-    /// lopsided peak needs whose axes are strongly coupled.
+    /// Central differences along the axes; one-sided mixed ones, and where those make no peak, or are too many to be right together, two-sided ones,
+    /// which a lopsided peak needs whose axes are strongly coupled.
     pub fn differences(
         &mut self,
         surface: &mut impl Surface,
@@ -109,7 +111,9 @@ impl<V: Storage, M: Storage> Here<V, M> {
         }
         let [above, below] = &*beside;
         self.mixed(surface, probe, above, 1.0, mixed);
-        if mixed && cholesky(self.curvature.as_ref(), dim, &mut self.rows).is_err() {
+        let peaked =
+            |here: &mut Self| cholesky(here.curvature.as_ref(), dim, &mut here.rows).is_ok();
+        if mixed && (self.both_sides || !peaked(self)) {
             self.mixed(surface, probe, below, -1.0, mixed);
         }
         Some(())
