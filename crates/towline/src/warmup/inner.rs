@@ -136,7 +136,13 @@ pub(super) fn choose<T: Target>(
         let mean =
             |k: usize| all.iter().map(|v| v[k]).sum::<f64>() / (all.len() * INNER_MOVES) as f64;
         let mut worth = effective(mean(0));
-        if matches!(&candidate, FastMove::CrankNicolson(walk) if *walk == CrankNicolson::new(1.0)) {
+        // All of z anew, or nothing: so are quarter turns.
+        let anew = match &candidate {
+            FastMove::CrankNicolson(walk) => *walk == CrankNicolson::new(1.0),
+            FastMove::Hmc(_) => true,
+            _ => false,
+        };
+        if anew {
             worth *= unsticking(mean(2));
         }
         let price = mean(1).max(1e-12);

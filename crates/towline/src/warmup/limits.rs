@@ -230,7 +230,7 @@ pub(super) mod inner {
     /// Intervals of nested drags.
     pub const NESTED_N: [usize; 2] = [4, 16];
     /// Steps of quarter turns that are tried.
-    pub const TURNS: [usize; 5] = [1, 2, 3, 4, 6];
+    pub const TURNS: [usize; 6] = [1, 2, 3, 4, 6, 9];
     /// Moves with which an inner move is judged.
     pub const INNER_MOVES: usize = 60;
 }
