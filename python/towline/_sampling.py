@@ -65,9 +65,10 @@ def sample(
         Stop once the standard error of every slow parameter is so many of its standard deviations (0.03, say), by weighing slow
         points or by draws, whichever is predicted to take fewer slow evaluations. Then see `run.estimates()` and `run.evidence()`.
     workers
-        How many slow evaluations are made at a time, in warm-up and, with `error`, of the points that are weighed: in processes that
-        have the model too (what `prepare` returns is pickled), or with `parallel="threads"` in threads, for a `prepare` that lets go of the
-        interpreter. By default one for each core where points are weighed, in threads, and in warm-up one of each chain. Nothing depends on it, to the bit.
+        How many slow evaluations are made at a time, in warm-up, with `error` of the points that are weighed, and where there are more workers than
+        chains of the proposals that come next: in processes that have the model too (what `prepare` returns is pickled), or with `parallel="threads"` in
+        threads, for a `prepare` that lets go of the interpreter. By default one for each core where points are weighed, in threads, and one of each chain. Nothing
+        depends on how many there are, to the bit; draws without `workers` are other ones than with any number of them.
     thin_latents
         Latents are stored once in so many draws.
     parallel
