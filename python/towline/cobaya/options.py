@@ -72,6 +72,8 @@ def _check_error(sampler):
 
 def _check_workers(sampler):
     """How many slow evaluations are made at a time."""
+    # Draws are the same with any number of workers that is given, one included, and other ones without.
+    sampler.has_workers = sampler.workers is not None
     workers = sampler.workers = 1 if sampler.workers is None else sampler.workers
     if isinstance(workers, bool) or not (isinstance(workers, int) and workers >= 1):
         raise LoggedError(sampler.log, "`workers` must be a number above 0; got %r.", workers)

@@ -257,9 +257,11 @@ class Towline(CovmatSampler):
             how["error"] = float(self.error_stop)
             # A component of Cobaya keeps the state that it is asked about: one evaluation at a time.
             how["workers"] = 1
+        if self.has_workers:
+            how["workers"] = self.workers
         if self.workers > 1:
             # Chains wait in threads of this process, and workers evaluate for as many of them as there are.
-            how.update(workers=self.workers, parallel="threads", cores=self.chains)
+            how.update(parallel="threads", cores=self.chains)
         return how
 
     def _begin(self, folder, model):
