@@ -23,7 +23,7 @@ def test_an_error_is_reached_with_the_evidence_in_products_and_files(tmp_path):
     assert x["se"] <= 0.03 * x["sd"] and abs(x["mean"]) < 4 * x["se"]
     # What 1,100 independent draws would give.
     assert sampler.cost["slow_evals"] <= 0.6 / 0.03**2
-    # Two points, and where each of four chains begins, are computed by Cobaya itself before; places that are asked for again cost nothing.
+    # Two points are computed twice by Cobaya itself before, and starts are looked at before chains count; places that are asked for again cost nothing.
     assert 0.9 * sampler.cost["slow_evals"] < spent <= sampler.cost["slow_evals"] + 6
     assert abs(products["logZ"] - LN_Z) < 4 * products["logZstd"] < 0.2
     assert yaml_load_file(str(tmp_path / "out" / "n.logZ")) == {"logZ": products["logZ"], "logZstd": products["logZstd"]}

@@ -56,8 +56,8 @@ pub struct SamplingOptions {
     #[arg(long, value_name = "E")]
     pub error: Option<f64>,
 
-    /// Slow evaluations made at a time, in warm-up and with --error of the points that are weighed [default: one for each core, in warm-up of
-    /// different chains]; nothing that is found depends on it
+    /// Slow evaluations made at a time, in warm-up, with --error of the points that are weighed, and where there are more than chains of the proposals that
+    /// come next [default: one for each core, of different chains]; what is found is the same with any number
     #[arg(long, value_name = "N")]
     pub workers: Option<usize>,
 
