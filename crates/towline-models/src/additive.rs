@@ -1,8 +1,8 @@
 //! The general path: fixed effects, a dense process and any sparse components together, η = Xβ + L v + Σ A_c u_c.
 //!
-//! y holds the coefficients and the process first, whitened (the border), then component by component y_c = F_cᵀ w_c, where
-//! F_c F_cᵀ is the precision of the component's free nodes: a priori y is standard normal, as on the other paths; or the
-//! nodes themselves, y_c = w_c, where their precision is the same at every x (`quadratic`). The
+//! y holds the coefficients and the process first, whitened (the border), then component by component its free nodes themselves,
+//! y_c = w_c, with their precision Q_c(x) (`quadratic`); or, where differences of large numbers would be left of wᵀQw, y_c = F_cᵀ w_c with
+//! F_c F_cᵀ = Q_c, which is standard normal. The
 //! curvature is found in w, where it is sparse: H = Q + AᵀWA, with one pattern and one order of elimination for the whole
 //! fit. Constraints are exact: what an intrinsic component leaves open is taken away from η (A − D M for A), which
 //! changes H by a matrix of low rank (`low_rank`).
@@ -29,11 +29,10 @@ use crate::component::Component;
 use crate::dense::{Dense, DenseAt, Process};
 use crate::error::Error;
 use crate::fixed::Scaled;
-use crate::parameter::Register;
+use crate::parameter::{Register, middle_of};
 use constraint::{Constraint, constraints};
 use joint::Joint;
 use part::Prior;
-use quadratic::Quadratic;
 use size::refuse_too_large;
 pub(crate) use size::refuse_too_many_entries;
 use std::sync::Arc;
@@ -94,28 +93,30 @@ impl Additive {
                 len,
                 ordered: Arc::new(ordered),
                 takers: Arc::new(nodes.takers()),
+                form: None,
                 constant: None,
-                quadratic: None,
                 component,
             });
             free += len;
         }
+        let middle = middle_of(&register.slow);
+        let middle: Vec<f64> = register.slow.iter().zip(&middle).map(|(s, x)| s.value(*x)).collect();
         for part in &mut parts {
-            if part.component.structure.is_constant() {
-                let theta = vec![1.0; part.sources.len()];
-                let precision = part.precision(&theta);
-                let prior = part.prior(&precision).ok_or_else(|| {
+            let constant = part.component.structure.is_constant();
+            let theta: Vec<f64> = match constant {
+                true => vec![1.0; part.sources.len()],
+                false => part.sources.iter().map(|s| s.get(&middle)).collect(),
+            };
+            // Where it depends on x, another x may do.
+            let chosen = part.choose_form(&theta);
+            if constant {
+                let prior = chosen.and_then(|()| part.prior(&part.precision(&theta)));
+                part.constant = Some(prior.ok_or_else(|| {
                     Error::model(format!(
                         "the precision of `{}` is not positive definite: its nodes are not held by each other or by a constraint",
                         part.component.name
                     ))
-                })?;
-                if let Some(factor) = &prior {
-                    let entries = &part.component.structure.nodes().entries;
-                    part.quadratic =
-                        Quadratic::new(&part.ordered, entries, &precision, factor).map(Arc::new);
-                }
-                part.constant = Some(prior);
+                })?);
             }
         }
         let entries = Joint::entries_of(&parts, fixed.rows);
@@ -184,12 +185,11 @@ impl Additive {
             let mut scale = vec![0.0; part.component.structure.nodes().count];
             part.component.structure.scale(&theta, &mut scale);
             let precision = part.precision(&theta);
-            let prior = match (&part.quadratic, &part.constant) {
-                (Some(_), _) => None,
-                (None, Some(prior)) => prior.clone(),
-                (None, None) => part.prior(&precision)?,
+            let prior = match &part.constant {
+                Some(prior) => prior.clone(),
+                None => part.prior(&precision)?,
             };
-            at.precision.extend(precision);
+            at.precision.extend(precision.values);
             at.priors.push(prior);
             at.scales.push(scale);
             at.theta.push(theta);
@@ -201,28 +201,28 @@ impl Additive {
         finite.then_some(at)
     }
 
-    /// The constant of the density of y, beside that of standard normal variables.
-    pub fn log_constant(&self) -> f64 {
-        let natural = self.parts.iter().filter_map(|p| p.quadratic.as_ref());
-        natural.map(|q| q.log_det).sum()
-    }
-
     /// Standard normal numbers become a draw of y a priori.
-    pub fn drawn(&self, y: &mut [f64]) {
+    pub fn drawn(&self, at: &AdditiveAt, y: &mut [f64]) {
         let border = self.border();
-        for part in self.parts.iter().filter(|p| p.quadratic.is_some()) {
-            if let Some(Some(factor)) = &part.constant {
-                factor.solve_transposed(&mut y[border + part.from..border + part.from + part.len]);
-            }
+        for (part, theta) in self.parts.iter().zip(&at.theta) {
+            part.drawn(theta, &mut y[border + part.from..border + part.from + part.len]);
         }
     }
 
     /// w of all components from their y, in place.
     pub(super) fn to_nodes(&self, at: &AdditiveAt, y: &mut [f64]) {
         for (part, prior) in self.parts.iter().zip(&at.priors) {
-            if let Some(factor) = prior {
+            if let Some(factor) = prior.root() {
                 factor.solve_transposed(&mut y[part.from..part.from + part.len]);
             }
         }
+    }
+}
+
+impl AdditiveAt {
+    /// The constant of the density of y, beside that of standard normal variables.
+    pub fn log_constant(&self) -> f64 {
+        let natural = self.priors.iter().filter_map(Prior::quadratic);
+        natural.map(|q| q.log_det).sum()
     }
 }

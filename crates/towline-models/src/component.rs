@@ -70,8 +70,8 @@ pub(crate) trait Structure: fmt::Debug + Send + Sync {
     /// Numbers its slow parameters; their values are handed to the functions below in this order.
     fn register(&self, register: &mut Register) -> Vec<Source>;
 
-    /// The entries of Q, in the order of [`Nodes::entries`].
-    fn precision(&self, theta: &[f64], out: &mut [f64]);
+    /// The entries of Q, in the order of [`Nodes::entries`]; and ½ ln det Q, where that is known without factorising Q.
+    fn precision(&self, theta: &[f64], out: &mut [f64]) -> Option<f64>;
 
     /// Whether Q is the same at every θ: it is factorised once.
     fn is_constant(&self) -> bool {

@@ -12,7 +12,7 @@ use crate::expectation::Frozen;
 use crate::family::{Family, Likelihood, Settled};
 use crate::fixed::Fixed;
 use crate::newton::System;
-use crate::parameter::{Slow, Source};
+use crate::parameter::{Slow, Source, middle_of};
 use crate::sparse::{Sparse, SparseAt, SparseSystem};
 use crate::warp::Warp;
 use forecast::Forecast;
@@ -20,9 +20,6 @@ use std::borrow::Cow;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 use towline::{ModelError, OwnFrame, Target};
-
-/// How many prior draws tell where the middle of the prior is.
-const MIDDLE: usize = 101;
 
 /// A latent Gaussian model: y normal (standard, but for components whose precision never changes), η = A(x) y + offset, data
 /// given η from a family.
@@ -235,13 +232,7 @@ impl LatentGaussian {
 
     /// The middle of the prior of x, coordinate by coordinate.
     fn middle(&self) -> Vec<f64> {
-        let mut rng = towline::Rng::stream(0, 0);
-        let mut one = |slow: &Slow| {
-            let mut draws: Vec<f64> = (0..MIDDLE).map(|_| slow.draw(&mut rng)).collect();
-            draws.sort_by(f64::total_cmp);
-            draws[MIDDLE / 2]
-        };
-        self.slow.iter().map(&mut one).collect()
+        middle_of(&self.slow)
     }
 
     /// Finds the reference for searches.
@@ -264,12 +255,12 @@ impl LatentGaussian {
         loop {
             let x: Vec<f64> = self.slow.iter().map(|s| s.draw(rng)).collect();
             let mut y: Vec<f64> = (0..self.fast_dim()).map(|_| rng.normal()).collect();
-            if let Latent::Additive(additive) = &self.latent {
-                additive.drawn(&mut y);
-            }
             let Some(cache) = self.plain(&x)? else {
                 continue;
             };
+            if let (Latent::Additive(additive), At::Additive(at)) = (&self.latent, &cache.at) {
+                additive.drawn(at, &mut y);
+            }
             let mut eta = vec![0.0; self.offset.len()];
             self.eta(&cache, &y, &mut eta, &mut vec![0.0; self.spare()]);
             let response = self.likelihood.draw(&eta, cache.settled, rng);

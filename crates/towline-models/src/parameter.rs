@@ -184,6 +184,20 @@ impl Slow {
     }
 }
 
+/// How many prior draws tell where the middle of the prior is.
+const MIDDLE: usize = 101;
+
+/// The middle of the prior of x, coordinate by coordinate.
+pub(crate) fn middle_of(slow: &[Slow]) -> Vec<f64> {
+    let mut rng = Rng::stream(0, 0);
+    let mut one = |slow: &Slow| {
+        let mut draws: Vec<f64> = (0..MIDDLE).map(|_| slow.draw(&mut rng)).collect();
+        draws.sort_by(f64::total_cmp);
+        draws[MIDDLE / 2]
+    };
+    slow.iter().map(&mut one).collect()
+}
+
 /// The slow parameters of a model as they are collected and numbered.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Register {

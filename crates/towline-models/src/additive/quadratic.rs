@@ -1,69 +1,91 @@
-//! wᵀQw of a component whose precision is the same at every x, from the precision itself.
+//! wᵀQw of a component's nodes, from the precision itself.
 //!
-//! Where Q never changes, its nodes w serve as y just as well as Fᵀw, which is standard normal: between them lies one fixed linear
-//! map. With nodes, no evaluation solves with F: the frame's map ends at w, and w is what the predictor is made of. On New York's
-//! tracts that leaves one triangular solve of three.
+//! The nodes w serve as y just as well as Fᵀw, which is standard normal: frames move with x, and what a drag does in them is the same
+//! for both. With nodes, no evaluation solves with F: the frame's map ends at w, and w is what the predictor is made of. Of F only the
+//! determinant is needed, which many components know without it.
 
 use super::ordered::Ordered;
 use crate::sparse::factor::SparseFactor;
 use crate::vector::square;
+use std::sync::Arc;
 use towline::Rng;
 
 /// The relative error of wᵀQw that is too much: of thousands of nodes, which make a log density of thousands, less than a
 /// ten-thousandth is lost.
 const MOST_ERROR: f64 = 1e-8;
 
-/// Q in the order of w: its diagonal, and every entry below it, one after the other. A loop over the rows, which are short, would
-/// lose more time to guessing where each ends than to its arithmetic.
+/// Where the entries of Q stand in the order of w: its diagonal, and every entry below it, one after the other. A loop over the rows,
+/// which are short, would lose more time to guessing where each ends than to its arithmetic.
+#[derive(Debug)]
+pub(crate) struct Form {
+    /// The entry of each node's diagonal.
+    diagonal: Vec<u32>,
+    pairs: Vec<[u32; 2]>,
+    /// The entry of each pair.
+    entries: Vec<u32>,
+}
+
+impl Form {
+    /// From where Q has entries, among free nodes.
+    pub fn new(ordered: &Ordered, entries: &[[u32; 2]]) -> Self {
+        let mut diagonal = vec![0; ordered.place.len()];
+        let mut below: Vec<([u32; 2], u32)> = Vec::new();
+        for (entry, [i, j]) in entries.iter().enumerate() {
+            let (i, j) = (ordered.place[*i as usize], ordered.place[*j as usize]);
+            if i == j {
+                diagonal[i as usize] = entry as u32;
+            } else {
+                below.push(([i.max(j), i.min(j)], entry as u32));
+            }
+        }
+        below.sort_unstable_by_key(|(pair, _)| *pair);
+        let (pairs, entries) = below.into_iter().unzip();
+        Self {
+            diagonal,
+            pairs,
+            entries,
+        }
+    }
+
+    /// With these values of the entries, and ln |F|.
+    pub fn at(self: &Arc<Self>, values: &[f64], log_det: f64) -> Quadratic {
+        let of = |entries: &[u32]| entries.iter().map(|k| values[*k as usize]).collect();
+        Quadratic {
+            diagonal: of(&self.diagonal),
+            values: of(&self.entries),
+            form: self.clone(),
+            log_det,
+        }
+    }
+}
+
+/// Q in the order of w.
 #[derive(Debug)]
 pub(crate) struct Quadratic {
+    form: Arc<Form>,
     diagonal: Vec<f64>,
-    pairs: Vec<[u32; 2]>,
     values: Vec<f64>,
     /// ln |F|: what the density of w has beside −½ wᵀQw.
     pub log_det: f64,
 }
 
 impl Quadratic {
-    /// From the entries of Q, among free nodes, and its factor. `None` where differences of large numbers would be left of
-    /// wᵀQw (a second-order walk of thousands of times): tried with a draw, whose wᵀQw is known.
-    pub fn new(
-        ordered: &Ordered,
-        entries: &[[u32; 2]],
-        values: &[f64],
-        factor: &SparseFactor,
-    ) -> Option<Self> {
-        let dim = ordered.place.len();
-        let mut quadratic = Self {
-            diagonal: vec![0.0; dim],
-            pairs: Vec::new(),
-            values: Vec::new(),
-            log_det: factor.log_det(),
-        };
-        let mut below: Vec<([u32; 2], f64)> = Vec::new();
-        for ([i, j], value) in entries.iter().zip(values) {
-            let (i, j) = (ordered.place[*i as usize], ordered.place[*j as usize]);
-            if i == j {
-                quadratic.diagonal[i as usize] = *value;
-            } else {
-                below.push(([i.max(j), i.min(j)], *value));
-            }
-        }
-        below.sort_unstable_by_key(|(pair, _)| *pair);
-        (quadratic.pairs, quadratic.values) = below.into_iter().unzip();
+    /// Whether wᵀQw is more than what differences of large numbers leave of it (as of a second-order walk of thousands of times): tried with
+    /// a draw by Q's factor, whose wᵀQw is known.
+    pub fn is_exact(&self, factor: &SparseFactor) -> bool {
         let mut rng = Rng::stream(0, 0);
-        let mut w: Vec<f64> = (0..dim).map(|_| rng.normal()).collect();
+        let mut w: Vec<f64> = self.diagonal.iter().map(|_| rng.normal()).collect();
         let known = square(&w);
         factor.solve_transposed(&mut w);
-        let error = (quadratic.inner(&w, &w) - known).abs();
-        (error <= MOST_ERROR * known).then_some(quadratic)
+        let error = (self.inner(&w, &w) - known).abs();
+        error <= MOST_ERROR * known
     }
 
     /// aᵀQb.
     pub fn inner(&self, a: &[f64], b: &[f64]) -> f64 {
         let own = self.diagonal.iter().zip(a).zip(b);
         let own: f64 = own.map(|((d, a), b)| d * a * b).sum();
-        let across = self.pairs.iter().zip(&self.values).map(|([i, j], value)| {
+        let across = self.form.pairs.iter().zip(&self.values).map(|([i, j], value)| {
             let (i, j) = (*i as usize, *j as usize);
             value * (a[i] * b[j] + a[j] * b[i])
         });
@@ -78,7 +100,7 @@ impl Quadratic {
             square += d * w * w;
         }
         let mut across = 0.0;
-        for ([i, j], value) in self.pairs.iter().zip(&self.values) {
+        for ([i, j], value) in self.form.pairs.iter().zip(&self.values) {
             let (i, j) = (*i as usize, *j as usize);
             let (first, second) = (value * w[j], value * w[i]);
             g[i] -= first;
@@ -120,7 +142,9 @@ mod tests {
     fn the_square_and_its_gradient_are_those_of_the_factor() {
         let (ordered, entries, values) = walk(40, 2);
         let factor = ordered.factor(&values).unwrap();
-        let q = Quadratic::new(&ordered, &entries, &values, &factor).unwrap();
+        let form = Arc::new(Form::new(&ordered, &entries));
+        let q = form.at(&values, factor.log_det());
+        assert!(q.is_exact(&factor));
         let a: Vec<f64> = (0..40).map(|k| (f64::from(k) * 0.7).sin()).collect();
         let b: Vec<f64> = (0..40).map(|k| (f64::from(k) * 1.3).cos()).collect();
         let white = |v: &[f64]| {
@@ -143,8 +167,9 @@ mod tests {
         for (dim, order, fine) in [(2000, 1, true), (200, 2, true), (4000, 2, false)] {
             let (ordered, entries, values) = walk(dim, order);
             let factor = ordered.factor(&values).unwrap();
-            let q = Quadratic::new(&ordered, &entries, &values, &factor);
-            assert_eq!(q.is_some(), fine, "{dim} times, order {order}");
+            let form = Arc::new(Form::new(&ordered, &entries));
+            let q = form.at(&values, factor.log_det());
+            assert_eq!(q.is_exact(&factor), fine, "{dim} times, order {order}");
         }
     }
 }

@@ -5,11 +5,11 @@ use super::{Additive, AdditiveAt};
 impl Additive {
     /// u of one component, all its nodes, on the scale of η.
     pub fn effects_of(&self, at: &AdditiveAt, part: usize, y: &[f64]) -> Vec<f64> {
-        let (scale, prior) = (&at.scales[part], &at.priors[part]);
+        let (scale, root) = (&at.scales[part], at.priors[part].root());
         let part = &self.parts[part];
         let from = self.border() + part.from;
         let mut w = y[from..from + part.len].to_vec();
-        if let Some(factor) = prior {
+        if let Some(factor) = root {
             factor.solve_transposed(&mut w);
         }
         let nodes = part.component.structure.nodes();
@@ -31,7 +31,7 @@ impl Additive {
 
     /// The y of one component from its u: the inverse of [`effects_of`](Self::effects_of).
     pub fn effects_from(&self, at: &AdditiveAt, part: usize, u: &[f64], y: &mut [f64]) {
-        let (scale, prior) = (&at.scales[part], &at.priors[part]);
+        let (scale, root) = (&at.scales[part], at.priors[part].root());
         let part = &self.parts[part];
         let nodes = part.component.structure.nodes();
         let mut v: Vec<f64> = u.iter().zip(scale).map(|(u, s)| u / s).collect();
@@ -42,7 +42,7 @@ impl Additive {
         }
         let from = self.border() + part.from;
         let out = &mut y[from..from + part.len];
-        match prior {
+        match root {
             Some(factor) => factor.multiply_transposed(&w, out),
             None => out.copy_from_slice(&w),
         }

@@ -6,7 +6,6 @@
 use super::AdditiveSystem;
 use super::joint::Joint;
 use super::low_rank::LowRank;
-use super::part::Prior;
 use crate::dense::weighted_square;
 use crate::sparse::factor::SparseFactor;
 use crate::triangle::Triangle;
@@ -15,6 +14,9 @@ use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::{Accum, MatMut, MatRef, Par};
 use std::sync::Arc;
 use towline::linalg::RootMap;
+
+/// From so many vectors on, solving for all at once is cheaper than one after the other.
+const WORTH_TOGETHER: usize = 6;
 
 /// The root of the curvature at one x.
 #[derive(Debug)]
@@ -26,8 +28,8 @@ pub(crate) struct AdditiveRoot {
     mixed: Vec<f64>,
     own: Triangle,
     held: Option<LowRank>,
-    /// F of each component's prior, and where its nodes are.
-    priors: Vec<(usize, usize, Prior)>,
+    /// F of each component whose y is Fᵀw, and where its nodes are.
+    roots: Vec<(usize, usize, Arc<SparseFactor>)>,
     log_det: f64,
 }
 
@@ -61,14 +63,16 @@ impl AdditiveRoot {
             mixed,
             own: Triangle::root_of(own, border)?,
             held: None,
-            priors: parts.map(|(p, f)| (p.from, p.len, f.clone())).collect(),
+            roots: parts
+                .filter_map(|(part, prior)| Some((part.from, part.len, prior.root()?.clone())))
+                .collect(),
             log_det: 0.0,
         };
         if !all.constraints.is_empty() {
             root.held = Some(held(system, weights, &root)?);
         }
-        let of_priors = root.priors.iter().filter_map(|(_, _, f)| f.as_ref());
-        root.log_det = of_priors.map(|f| f.log_det()).sum::<f64>()
+        let of_priors = root.roots.iter().map(|(_, _, f)| f.log_det());
+        root.log_det = of_priors.sum::<f64>()
             - root.own.log_det()
             - root.factor.log_det()
             - root.held.as_ref().map_or(0.0, LowRank::log_det);
@@ -92,8 +96,36 @@ impl AdditiveRoot {
 
     /// v becomes R₀⁻¹ v.
     fn solve_plain(&self, v: &mut [f64]) {
+        self.factor.solve(&mut v[self.border..]);
+        self.solve_border(v);
+    }
+
+    /// The same of several: the factor is gone through once for all of them.
+    fn solve_plain_each(&self, columns: &mut [Vec<f64>]) {
+        let (width, border) = (columns.len(), self.border);
+        if width < WORTH_TOGETHER {
+            columns.iter_mut().for_each(|v| self.solve_plain(v));
+            return;
+        }
+        let mut together = vec![0.0; width * self.joint.place().len()];
+        for (c, v) in columns.iter().enumerate() {
+            let row = together.chunks_exact_mut(width);
+            row.zip(&v[border..]).for_each(|(row, v)| row[c] = *v);
+        }
+        self.factor.solve_many(&mut together, width);
+        for (c, v) in columns.iter_mut().enumerate() {
+            let row = together.chunks_exact(width);
+            v[border..]
+                .iter_mut()
+                .zip(row)
+                .for_each(|(v, row)| *v = row[c]);
+            self.solve_border(v);
+        }
+    }
+
+    /// What is left of R₀⁻¹ v once the free nodes are solved for.
+    fn solve_border(&self, v: &mut [f64]) {
         let (beta, w) = v.split_at_mut(self.border);
-        self.factor.solve(w);
         if let [beta] = beta {
             // An intercept alone: one sum.
             *beta -= inner(&self.mixed, w);
@@ -138,25 +170,23 @@ impl AdditiveRoot {
     }
 
     /// Applies something to the nodes of each component that has a prior factor: (factor, input, output).
-    fn with_priors(&self, free: &mut [f64], f: impl Fn(&SparseFactor, &[f64], &mut [f64])) {
-        for (from, len, prior) in &self.priors {
-            if let Some(factor) = prior {
-                let part = &mut free[*from..from + len];
-                let before = part.to_vec();
-                f(factor, &before, part);
-            }
+    fn with_roots(&self, free: &mut [f64], f: impl Fn(&SparseFactor, &[f64], &mut [f64])) {
+        for (from, len, factor) in &self.roots {
+            let part = &mut free[*from..from + len];
+            let before = part.to_vec();
+            f(factor, &before, part);
         }
     }
 
     /// v becomes H⁻¹ v, both in y.
     pub fn solve_curvature(&self, v: &mut [f64]) {
         let border = self.border;
-        self.with_priors(&mut v[border..], |f, before, out| f.multiply(before, out));
+        self.with_roots(&mut v[border..], |f, before, out| f.multiply(before, out));
         self.put_in_order(&mut v[border..]);
         self.solve_root(v);
         self.solve_root_transposed(v);
         self.take_out_of_order(&mut v[border..]);
-        self.with_priors(&mut v[border..], |f, before, out| {
+        self.with_roots(&mut v[border..], |f, before, out| {
             f.multiply_transposed(before, out);
         });
     }
@@ -168,12 +198,12 @@ impl RootMap for AdditiveRoot {
         self.solve_root_transposed(out);
         let free = &mut out[self.border..];
         self.take_out_of_order(free);
-        self.with_priors(free, |f, before, out| f.multiply_transposed(before, out));
+        self.with_roots(free, |f, before, out| f.multiply_transposed(before, out));
     }
 
     fn solve(&self, v: &mut [f64], out: &mut [f64]) {
         let free = &mut v[self.border..];
-        self.with_priors(free, |f, before, out| {
+        self.with_roots(free, |f, before, out| {
             out.copy_from_slice(before);
             f.solve_transposed(out);
         });
@@ -195,7 +225,7 @@ impl RootMap for AdditiveRoot {
     fn apply_transposed(&self, v: &mut [f64], out: &mut [f64]) {
         out.copy_from_slice(v);
         let free = &mut out[self.border..];
-        self.with_priors(free, |f, before, out| f.multiply(before, out));
+        self.with_roots(free, |f, before, out| f.multiply(before, out));
         self.put_in_order(free);
         self.solve_root(out);
     }
@@ -307,9 +337,7 @@ fn held(system: &AdditiveSystem, weights: &[f64], root: &AdditiveRoot) -> Option
         }
         columns.push(m);
     }
-    for column in &mut columns {
-        root.solve_plain(column);
-    }
+    root.solve_plain_each(&mut columns);
     let mut s = vec![0.0; 4 * k * k];
     let size = 2 * k;
     for a in 0..k {

@@ -72,7 +72,7 @@ impl System for AdditiveSystem<'_> {
             }
         }
         for (part, prior) in all.parts.iter().zip(&self.at.priors) {
-            if let Some(factor) = prior {
+            if let Some(factor) = prior.root() {
                 factor.solve(&mut free[part.from..part.from + part.len]);
             }
         }
@@ -81,10 +81,10 @@ impl System for AdditiveSystem<'_> {
     fn prior_inner(&self, a: &[f64], b: &[f64]) -> f64 {
         let border = self.additive.border();
         let mut sum = inner(&a[..border], &b[..border]);
-        for part in &self.additive.parts {
+        for (part, prior) in self.additive.parts.iter().zip(&self.at.priors) {
             let range = border + part.from..border + part.from + part.len;
             let (a, b) = (&a[range.clone()], &b[range]);
-            sum += match &part.quadratic {
+            sum += match prior.quadratic() {
                 Some(quadratic) => quadratic.inner(a, b),
                 None => inner(a, b),
             };
@@ -95,10 +95,10 @@ impl System for AdditiveSystem<'_> {
     fn take_prior(&self, y: &[f64], g: &mut [f64]) -> f64 {
         let border = self.additive.border();
         let mut square = take(&y[..border], &mut g[..border]);
-        for part in &self.additive.parts {
+        for (part, prior) in self.additive.parts.iter().zip(&self.at.priors) {
             let range = border + part.from..border + part.from + part.len;
             let (y, g) = (&y[range.clone()], &mut g[range]);
-            square += match &part.quadratic {
+            square += match prior.quadratic() {
                 Some(quadratic) => quadratic.take_from(y, g),
                 None => take(y, g),
             };
@@ -136,7 +136,7 @@ impl System for AdditiveSystem<'_> {
         for (part, prior) in all.parts.iter().zip(&self.at.priors) {
             let range = part.from..part.from + part.len;
             let out = &mut y[border + part.from..border + part.from + part.len];
-            match prior {
+            match prior.root() {
                 Some(factor) => factor.multiply_transposed(&w[range], out),
                 None => out.copy_from_slice(&w[range]),
             }

@@ -189,6 +189,31 @@ fn frames_are_the_mode_and_the_root_of_the_inverse_curvature_for_every_component
     }
 }
 
+#[test]
+fn determinants_that_components_know_are_those_of_their_precision() {
+    let mut known = 0;
+    for terms in TERMS {
+        let model = resolve(terms).parts.build().unwrap();
+        let Latent::Additive(additive) = &model.latent else {
+            continue;
+        };
+        let cache = model.prepare(&point(&model)).unwrap().unwrap();
+        let At::Additive(at) = &cache.at else {
+            panic!("{terms}: not on the general path")
+        };
+        for (part, theta) in additive.parts.iter().zip(&at.theta) {
+            let precision = part.precision(theta);
+            let Some(told) = precision.log_root else {
+                continue;
+            };
+            let found = part.ordered.factor(&precision.values).unwrap().log_det();
+            assert!((told - found).abs() < 1e-7, "{terms}: {told} {found}");
+            known += 1;
+        }
+    }
+    assert!(known >= 10, "only {known} know theirs");
+}
+
 fn ln_determinant(a: &mut [f64], n: usize) -> f64 {
     let mut sum = 0.0;
     for c in 0..n {

@@ -86,7 +86,7 @@ impl Structure for Autoregression {
         ]
     }
 
-    fn precision(&self, theta: &[f64], out: &mut [f64]) {
+    fn precision(&self, theta: &[f64], out: &mut [f64]) -> Option<f64> {
         let n = self.nodes.count;
         let rho = theta[1];
         let by = 1.0 / ((1.0 - rho) * (1.0 + rho));
@@ -95,6 +95,7 @@ impl Structure for Autoregression {
         diagonal[0] = by;
         diagonal[n - 1] = by;
         beside.fill(-rho * by);
+        Some(0.5 * (n - 1) as f64 * by.ln())
     }
 
     fn is_constant(&self) -> bool {

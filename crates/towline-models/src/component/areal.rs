@@ -250,7 +250,7 @@ impl Structure for Areal {
         sources
     }
 
-    fn precision(&self, theta: &[f64], out: &mut [f64]) {
+    fn precision(&self, theta: &[f64], out: &mut [f64]) -> Option<f64> {
         out.copy_from_slice(&self.values);
         if let Model::Car(_, beside) = &self.model {
             for (value, beside) in out.iter_mut().zip(beside) {
@@ -259,6 +259,7 @@ impl Structure for Areal {
                 }
             }
         }
+        None
     }
 
     fn is_constant(&self) -> bool {

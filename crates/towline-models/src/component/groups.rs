@@ -63,11 +63,11 @@ impl Structure for Grouped {
             .collect()
     }
 
-    fn precision(&self, theta: &[f64], out: &mut [f64]) {
+    fn precision(&self, theta: &[f64], out: &mut [f64]) -> Option<f64> {
         let k = self.width();
         if self.nodes.is_diagonal() {
             out.fill(1.0);
-            return;
+            return None;
         }
         let root = correlation_root(&theta[k..], k);
         let product = |c: usize| -> f64 {
@@ -81,6 +81,7 @@ impl Structure for Grouped {
         for (value, [i, j]) in out.iter_mut().zip(&self.nodes.entries) {
             *value = inverse[(*i as usize % k) * k + *j as usize % k];
         }
+        None
     }
 
     fn is_constant(&self) -> bool {

@@ -223,13 +223,16 @@ impl Structure for Nearest {
         ]
     }
 
-    fn precision(&self, theta: &[f64], out: &mut [f64]) {
+    fn precision(&self, theta: &[f64], out: &mut [f64]) -> Option<f64> {
         out.fill(0.0);
+        // Each place is normal given others before it: the determinant is the product of what they leave.
+        let mut log_root = 0.0;
         for (i, (near, slots)) in self.before.iter().zip(&self.slots).enumerate() {
             let Some((weights, left)) = self.given(theta[1], self.places[i], near) else {
                 out.fill(f64::NAN);
-                return;
+                return None;
             };
+            log_root -= 0.5 * left.ln();
             let row: Vec<f64> = [1.0]
                 .into_iter()
                 .chain(weights.iter().map(|w| -w))
@@ -243,6 +246,7 @@ impl Structure for Nearest {
                 }
             }
         }
+        Some(log_root)
     }
 
     fn is_constant(&self) -> bool {

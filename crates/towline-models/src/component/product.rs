@@ -170,14 +170,9 @@ impl Structure for Product {
         sources
     }
 
-    fn precision(&self, theta: &[f64], out: &mut [f64]) {
+    fn precision(&self, theta: &[f64], out: &mut [f64]) -> Option<f64> {
         let theta = self.split(theta);
-        let [a, b] = [0, 1].map(|k| {
-            let structure = &self.factors[k].structure;
-            let mut values = vec![0.0; structure.nodes().entries.len()];
-            structure.precision(theta[k], &mut values);
-            values
-        });
+        let [(a, of_a), (b, of_b)] = [0, 1].map(|k| self.factors[k].precision(theta[k]));
         let mut out = out.iter_mut();
         pairs(
             self.factors[0].nodes(),
@@ -188,6 +183,8 @@ impl Structure for Product {
                 }
             },
         );
+        let [n, m] = [0, 1].map(|k| self.factors[k].nodes().free.len() as f64);
+        Some(m * of_a? + n * of_b?)
     }
 
     fn is_constant(&self) -> bool {

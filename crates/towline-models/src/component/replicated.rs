@@ -59,12 +59,13 @@ impl Structure for Replicated {
         self.one.register(register)
     }
 
-    fn precision(&self, theta: &[f64], out: &mut [f64]) {
+    fn precision(&self, theta: &[f64], out: &mut [f64]) -> Option<f64> {
         let (first, rest) = out.split_at_mut(out.len() / self.copies.max(1));
-        self.one.precision(theta, first);
+        let log_root = self.one.precision(theta, first);
         for part in rest.chunks_exact_mut(first.len().max(1)) {
             part.copy_from_slice(first);
         }
+        log_root.map(|one| self.copies as f64 * one)
     }
 
     fn is_constant(&self) -> bool {

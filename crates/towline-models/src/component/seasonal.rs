@@ -122,7 +122,7 @@ impl Structure for Seasonal {
         values.into_iter().flatten().map(add).collect()
     }
 
-    fn precision(&self, theta: &[f64], out: &mut [f64]) {
+    fn precision(&self, theta: &[f64], out: &mut [f64]) -> Option<f64> {
         out.copy_from_slice(&self.parts[0]);
         if let Some(change) = theta.get(1) {
             let by = (theta[0] / change).powi(2);
@@ -130,6 +130,7 @@ impl Structure for Seasonal {
                 *value += by * sum;
             }
         }
+        None
     }
 
     fn is_constant(&self) -> bool {

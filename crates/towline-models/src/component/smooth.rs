@@ -124,8 +124,9 @@ impl Structure for Smooth {
         vec![register.add(&self.sd, 0.0, f64::INFINITY)]
     }
 
-    fn precision(&self, _: &[f64], out: &mut [f64]) {
+    fn precision(&self, _: &[f64], out: &mut [f64]) -> Option<f64> {
         out.copy_from_slice(&self.values);
+        None
     }
 
     fn scale(&self, theta: &[f64], out: &mut [f64]) {

@@ -5,6 +5,7 @@
 
 use super::mesh::Mesh;
 use super::{Built, Call, Function, Input, Inputs, Nodes, Point, Structure, Symmetric};
+use crate::additive::Ordered;
 use crate::defaults;
 use crate::error::Error;
 use crate::formula::constant;
@@ -31,8 +32,43 @@ struct Spde {
     nodes: Nodes,
     /// The entries of C, G and G C⁻¹ G.
     parts: [Vec<f64>; 3],
+    operator: Operator,
     sd: Value,
     range: Value,
+}
+
+/// K = κ²C + G, of which Q = K C⁻¹ K / (4πκ²) is made: it has fewer entries than Q, and tells the determinant.
+#[derive(Debug)]
+struct Operator {
+    ordered: Ordered,
+    entries: Vec<[u32; 2]>,
+    g: Vec<f64>,
+    mass: Vec<f64>,
+}
+
+impl Operator {
+    fn new(g: &Symmetric, mass: Vec<f64>) -> Self {
+        let (nodes, values) = g.without(mass.len(), &[], Vec::new());
+        Self {
+            ordered: Ordered::new(mass.len(), &nodes.entries),
+            entries: nodes.entries,
+            g: values,
+            mass,
+        }
+    }
+
+    /// ½ ln det Q: K has to be positive definite for it.
+    fn log_root(&self, kappa2: f64) -> Option<f64> {
+        let mut values = self.g.clone();
+        for (value, [i, j]) in values.iter_mut().zip(&self.entries) {
+            if i == j {
+                *value += kappa2 * self.mass[*i as usize];
+            }
+        }
+        let root = self.ordered.factor(&values)?;
+        let mass: f64 = self.mass.iter().map(|m| (4.0 * PI * kappa2 * m).ln()).sum();
+        Some(2.0 * root.log_det() - 0.5 * mass)
+    }
 }
 
 /// The two coordinates of every row.
@@ -127,6 +163,7 @@ impl Spde {
         };
         Self {
             parts: [of(&c), of(&g), of(&second)],
+            operator: Operator::new(&g, mass),
             mesh,
             nodes,
             sd,
@@ -147,12 +184,13 @@ impl Structure for Spde {
         ]
     }
 
-    fn precision(&self, theta: &[f64], out: &mut [f64]) {
+    fn precision(&self, theta: &[f64], out: &mut [f64]) -> Option<f64> {
         let kappa2 = 8.0 / (theta[1] * theta[1]);
         let [c, g, second] = &self.parts;
         for (k, value) in out.iter_mut().enumerate() {
             *value = (kappa2 * c[k] + 2.0 * g[k] + second[k] / kappa2) / (4.0 * PI);
         }
+        self.operator.log_root(kappa2)
     }
 
     fn is_constant(&self) -> bool {

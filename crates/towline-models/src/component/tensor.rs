@@ -112,11 +112,12 @@ impl Structure for Tensor {
         ]
     }
 
-    fn precision(&self, theta: &[f64], out: &mut [f64]) {
+    fn precision(&self, theta: &[f64], out: &mut [f64]) -> Option<f64> {
         let pairs = self.parts[0].iter().zip(&self.parts[1]);
         for (value, (a, b)) in out.iter_mut().zip(pairs) {
             *value = theta[1] * a + (1.0 - theta[1]) * b;
         }
+        None
     }
 
     fn is_constant(&self) -> bool {

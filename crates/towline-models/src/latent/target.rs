@@ -15,11 +15,6 @@ impl LatentGaussian {
         let values: Vec<f64> = self.slow.iter().zip(x).map(|(s, x)| s.value(*x)).collect();
         let base: f64 = self.slow.iter().zip(x).map(|(s, x)| s.log_prior(*x)).sum();
         // Overflow and underflow of a parameter: far outside what any prior allows.
-        let constant = match &self.latent {
-            Latent::Additive(additive) => additive.log_constant(),
-            _ => 0.0,
-        };
-        let base = base + constant;
         let inside = self
             .slow
             .iter()
@@ -42,10 +37,14 @@ impl LatentGaussian {
         if settled.constant.is_nan() {
             return Ok(None);
         }
+        let constant = |at: &At| match at {
+            At::Additive(at) => at.log_constant(),
+            _ => 0.0,
+        };
         Ok(at.map(|at| Cache {
             x: x.to_vec(),
             values,
-            base,
+            base: base + constant(&at),
             settled,
             at,
             own: None,

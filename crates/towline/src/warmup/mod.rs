@@ -305,14 +305,18 @@ impl Warmup {
         let (stage, p, d) = (warming.stage + 1, warming.x.len(), warming.y.len());
         let exchange = &mut Rounds::new(exchange, stage);
         let chains = exchange.chains();
-        let steps = |[base, each]: [usize; 2]| {
-            let many = if d > start::MOST_FAST { MANY_TIMES } else { 1 };
-            let all = self.scaled(many * (base + each * p), p);
-            all.div_ceil(chains).max(FEWEST)
-        };
         let mut for_weights = warming.for_weights;
         let (mut walker, mut tuning, mut rng) = Walker::new(target, warming)?;
         let (tuned, rng_mut) = (&mut tuning, &mut rng);
+        let suffices = walker.may_suffice(tuned) && walker.estimate_suffices(exchange)?;
+        let many = match d > start::MOST_FAST && !suffices {
+            true => MANY_TIMES,
+            false => 1,
+        };
+        let steps = |[base, each]: [usize; 2]| {
+            let all = self.scaled(many * (base + each * p), p);
+            all.div_ceil(chains).max(FEWEST)
+        };
         let rule = tuned.rule(tuned.main.frame);
         if stage == 2 && for_weights {
             // The weights were no good: chains want more than was enough for them.

@@ -365,12 +365,15 @@ impl<'a, T: Target> Marginal<'a, T> {
             Curvature::Own => self.clock.search(begun),
             _ => self.clock.fast(begun, found.evaluations),
         }
+        let begun = Instant::now();
         let mut y = vec![0.0; self.centre.len()];
         found.frame.to_y(&vec![0.0; y.len()], &mut y);
         // Without a mode, the density at the last known one is a height to climb by; and a mode beyond a wall
         // (the search takes its last step on trust) is none to begin at.
-        let begun = Instant::now();
-        let density = self.target.log_density_in(cache, &y, &mut self.scratch);
+        let density = match self.curvature {
+            Curvature::Own => self.density_as_in_moves(&found.frame, cache, &y),
+            _ => self.target.log_density_in(cache, &y, &mut self.scratch),
+        };
         if self.curvature == Curvature::Own {
             self.clock.fast(begun, 1);
         }
@@ -395,6 +398,18 @@ impl<'a, T: Target> Marginal<'a, T> {
             y,
             evaluations: found.evaluations + 1,
         }
+    }
+
+    /// The density with what moves by gradients compute beside it: of a field the two solves by the frame's root are most of it.
+    fn density_as_in_moves(&mut self, frame: &Frame, cache: &T::Cache, y: &[f64]) -> f64 {
+        let (mut by_y, mut by_z) = (vec![0.0; y.len()], vec![0.0; y.len()]);
+        let (target, scratch) = (self.target, &mut self.scratch);
+        let Some(density) = target.gradient(cache, y, &mut by_y, scratch) else {
+            return target.log_density_in(cache, y, scratch);
+        };
+        frame.gradient_to_z(&mut by_y, &mut by_z);
+        std::hint::black_box(&by_z);
+        density
     }
 
     /// Notes what was seen at x.

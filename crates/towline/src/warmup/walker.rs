@@ -1,6 +1,6 @@
 //! A chain in warm-up: it may change its kernel at every step, and notes where it has been.
 
-use super::limits::walker::SEARCH_BUDGET;
+use super::limits::walker::{SEARCH_BUDGET, SUFFICES};
 use super::looks;
 use super::tilt::Crossing;
 use super::{Warming, learned, modes_of, start, tilt};
@@ -17,7 +17,7 @@ use crate::random::Rng;
 use crate::slow::proposal::SlowProposal;
 use crate::slow::surrogate::{Surrogate, Visit};
 use crate::target::Target;
-use crate::warmup::tuning::Tuning;
+use crate::warmup::tuning::{FrameKind, Tuning};
 use serde::{Deserialize, Serialize};
 
 pub(super) struct Walker<'a, T: Target> {
@@ -318,6 +318,21 @@ impl<'a, T: Target> Walker<'a, T> {
             });
         }
         Ok(taken)
+    }
+
+    /// Whether what Laplace's estimate misses is looked at: with many fast variables and frames of the target's own.
+    pub fn may_suffice(&self, tuning: &Tuning) -> bool {
+        self.state.y.len() > start::MOST_FAST
+            && tuning.main.frame == FrameKind::Own
+            && tuning.surrogate.is_some()
+    }
+
+    /// Whether all chains' crossings so far show that Laplace's estimate misses little: most of them were accepted.
+    pub fn estimate_suffices(&self, exchange: &mut impl Exchange) -> Result<bool, Error> {
+        let accepted: f64 = self.crossings.iter().map(|c| c.acceptance).sum();
+        let all = exchange.gather(&[accepted, self.crossings.len() as f64])?;
+        let sum = |k: usize| all.iter().map(|theirs| theirs[k]).sum::<f64>();
+        Ok(sum(1) > 0.0 && sum(0) >= SUFFICES * sum(1))
     }
 
     /// The surrogate that all chains' visits and crossings give.

@@ -1,6 +1,6 @@
 //! The windows between the search and the draws: scales and covariances learned by walking, and the last one, in which what was chosen is checked.
 
-use super::limits::stages::{BELIEF, DISTRUSTED, SAFE_EVERY, STEPS_PER_DRAW};
+use super::limits::stages::{BELIEF, DISTRUSTED, MANY_TIMES, SAFE_EVERY, STEPS_PER_DRAW};
 use super::moments::{Learned, Moments, shrunk};
 use super::tuning::{FrameKind, Tuning};
 use super::walker::Walker;
@@ -9,7 +9,6 @@ use crate::chain::exchange::Exchange;
 use crate::chain::health::AilmentKind;
 use crate::error::Error;
 use crate::frame::Linear;
-use crate::kernel::Kernel;
 use crate::random::Rng;
 use crate::target::Target;
 
@@ -20,6 +19,8 @@ fn best_acceptance(slow_dim: usize) -> f64 {
 }
 
 /// One window: draws with a scale that adapts, then new covariances and a new linear frame.
+///
+/// It has `steps` steps, or a [`MANY_TIMES`]th of them where these show that Laplace's estimate misses little.
 pub(super) fn learn<T: Target>(
     walker: &mut Walker<'_, T>,
     tuning: &mut Tuning,
@@ -31,24 +32,42 @@ pub(super) fn learn<T: Target>(
     let mut walk = tuning.clone();
     walk.surrogate = None;
     let mut kernel = walk.kernel()?;
-    let learned = match &tuning.surrogate {
-        Some(surrogate) => Some(Kernel::Cycle(vec![
+    let surrogate = tuning.surrogate.clone();
+    let learned = match &surrogate {
+        Some(surrogate) => Some((
+            surrogate,
             tuning.learned_drag(surrogate)?,
             tuning.extra_moves(),
-        ])),
+        )),
         None => None,
     };
-    let (mut moments, best) = (
-        Moments::new(walker.x(), walker.y()),
-        best_acceptance(walker.x().len()),
-    );
-    // The reference must be the same in all chains.
-    moments.set_reference(&tuning.centre, tuning.linear.centre());
+    let best = best_acceptance(walker.x().len());
+    // About what is the same in all chains.
+    let fresh = || Moments::new(&tuning.centre, tuning.linear.centre());
+    let mut moments = fresh();
     let mut log_scale = tuning.scale.ln();
+    // Where it may end early.
+    let few = match walker.may_suffice(tuning) {
+        true => steps.div_ceil(MANY_TIMES),
+        false => steps,
+    };
     for step in 0..steps {
+        if step == few && walker.estimate_suffices(exchange)? {
+            break;
+        }
+        if step == steps.div_ceil(3) && few < steps {
+            moments = fresh();
+        }
         let by_fit = learned.as_ref().filter(|_| step % 2 == 1);
-        let taken = walker.step(by_fit.unwrap_or(&kernel), rng)?;
-        if walker.first_half_forgotten(step, steps) {
+        let taken = match by_fit {
+            Some((surrogate, drag, extra)) => {
+                let taken = walker.cross(surrogate, drag, rng)?;
+                walker.step(extra, rng)?;
+                taken
+            }
+            None => walker.step(&kernel, rng)?,
+        };
+        if walker.first_half_forgotten(step, few) {
             moments.add(walker.x(), walker.y());
         }
         if by_fit.is_some() {

@@ -140,18 +140,31 @@ impl Factor {
         out
     }
 
+    fn ordered(&self) -> &Ordered {
+        let nodes = self.nodes();
+        self.ordered
+            .get_or_init(|| Ordered::new(nodes.free.len(), &nodes.entries))
+    }
+
+    fn values(&self, theta: &[f64]) -> (Vec<f64>, Option<f64>) {
+        let mut values = vec![0.0; self.nodes().entries.len()];
+        let log_root = self.structure.precision(theta, &mut values);
+        (values, log_root)
+    }
+
+    /// The entries of its precision, and half the logarithm of the determinant: a factor is far smaller than the product.
+    pub fn precision(&self, theta: &[f64]) -> (Vec<f64>, Option<f64>) {
+        let (values, known) = self.values(theta);
+        let found = || self.ordered().factor(&values).map(|root| root.log_det());
+        let log_root = known.or_else(found);
+        (values, log_root)
+    }
+
     /// The covariance of sums of its nodes at its parameters, row by row.
     pub fn covariance(&self, theta: &[f64], sums: &[Weights]) -> Vec<f64> {
         let n = sums.len();
         let nodes = self.nodes();
-        let ordered = self
-            .ordered
-            .get_or_init(|| Ordered::new(nodes.free.len(), &nodes.entries));
-        let make = || {
-            let mut values = vec![0.0; nodes.entries.len()];
-            self.structure.precision(theta, &mut values);
-            ordered.factor(&values)
-        };
+        let make = || self.ordered().factor(&self.values(theta).0);
         let own;
         let factor = if self.structure.is_constant() {
             self.constant.get_or_init(make)
@@ -168,7 +181,7 @@ impl Factor {
             let scaled = sum.iter().map(|(k, w)| (*k, w * scale[*k as usize]));
             let row = self.onto_free(&scaled.collect::<Weights>());
             let mut v = vec![0.0; row.len()];
-            for (place, value) in ordered.place.iter().zip(row) {
+            for (place, value) in self.ordered().place.iter().zip(row) {
                 v[*place as usize] = value;
             }
             factor.solve(&mut v);

@@ -225,7 +225,7 @@ fn covariance_of(model: &LatentGaussian, x: &[f64]) -> (Dense, usize) {
     for k in additive.border()..additive.dim() {
         let mut y = vec![0.0; additive.dim()];
         y[k] = 1.0;
-        additive.drawn(&mut y);
+        additive.drawn(at, &mut y);
         let u = additive.effects_of(at, 0, &y);
         let mut reported = vec![0.0; n];
         structure.report(&u, &mut reported);
