@@ -100,7 +100,12 @@ impl Additive {
             free += len;
         }
         let middle = middle_of(&register.slow);
-        let middle: Vec<f64> = register.slow.iter().zip(&middle).map(|(s, x)| s.value(*x)).collect();
+        let middle: Vec<f64> = register
+            .slow
+            .iter()
+            .zip(&middle)
+            .map(|(s, x)| s.value(*x))
+            .collect();
         for part in &mut parts {
             let constant = part.component.structure.is_constant();
             let theta: Vec<f64> = match constant {
@@ -205,7 +210,10 @@ impl Additive {
     pub fn drawn(&self, at: &AdditiveAt, y: &mut [f64]) {
         let border = self.border();
         for (part, theta) in self.parts.iter().zip(&at.theta) {
-            part.drawn(theta, &mut y[border + part.from..border + part.from + part.len]);
+            part.drawn(
+                theta,
+                &mut y[border + part.from..border + part.from + part.len],
+            );
         }
     }
 

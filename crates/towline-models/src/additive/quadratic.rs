@@ -85,10 +85,15 @@ impl Quadratic {
     pub fn inner(&self, a: &[f64], b: &[f64]) -> f64 {
         let own = self.diagonal.iter().zip(a).zip(b);
         let own: f64 = own.map(|((d, a), b)| d * a * b).sum();
-        let across = self.form.pairs.iter().zip(&self.values).map(|([i, j], value)| {
-            let (i, j) = (*i as usize, *j as usize);
-            value * (a[i] * b[j] + a[j] * b[i])
-        });
+        let across = self
+            .form
+            .pairs
+            .iter()
+            .zip(&self.values)
+            .map(|([i, j], value)| {
+                let (i, j) = (*i as usize, *j as usize);
+                value * (a[i] * b[j] + a[j] * b[i])
+            });
         own + across.sum::<f64>()
     }
 
