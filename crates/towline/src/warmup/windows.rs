@@ -47,7 +47,8 @@ pub(super) fn learn<T: Target>(
     let mut moments = fresh();
     let mut log_scale = tuning.scale.ln();
     // Where it may end early.
-    let few = match walker.may_suffice(tuning) {
+    let looks = walker.may_suffice(tuning);
+    let few = match looks {
         true => steps.div_ceil(MANY_TIMES),
         false => steps,
     };
@@ -61,7 +62,10 @@ pub(super) fn learn<T: Target>(
         let by_fit = learned.as_ref().filter(|_| step % 2 == 1);
         let taken = match by_fit {
             Some((surrogate, drag, extra)) => {
-                let taken = walker.cross(surrogate, drag, rng)?;
+                let taken = match looks {
+                    true => walker.cross(surrogate, drag, rng)?,
+                    false => walker.step(drag, rng)?,
+                };
                 walker.step(extra, rng)?;
                 taken
             }
