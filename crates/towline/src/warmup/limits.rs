@@ -361,5 +361,5 @@ pub(super) mod walker {
     /// Slow evaluations of a search from a surprising place.
     pub const SEARCH_BUDGET: usize = 80;
     /// Where so many proposals of the learned kind are accepted, Laplace's estimate of the marginal misses too little to be taught more.
-    pub const SUFFICES: f64 = 0.8;
+    pub const SUFFICES: f64 = 0.7;
 }
