@@ -8,7 +8,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 rows = list(csv.DictReader(open(sys.argv[1], newline="")))
-figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), constrained_layout=True)
+figure, axes = plt.subplots(1, 3, figsize=(12, 4.4), constrained_layout=True)
 for kind, colour, label, power in (
     ("dense", "#2166ac", "Gaussian process, N places", 3),
     ("sparse", "#b2182b", "grouped effects, N groups", 1),
@@ -31,7 +31,7 @@ axes[1].set_ylabel("autocorrelation time of the worst covariance parameter")
 axes[1].yaxis.label.set_fontsize(8)
 axes[1].set_ylim(bottom=0)
 axes[2].set_ylabel("peak memory, MB")
-axes[0].legend(frameon=False, fontsize=8)
+figure.legend(loc="outside lower center", ncol=4, frameon=False, fontsize=8)
 for axis in axes:
     axis.set_xlabel("N")
     axis.spines[["top", "right"]].set_visible(False)
