@@ -115,13 +115,14 @@ impl Additive {
             // Where it depends on x, another x may do.
             let chosen = part.choose_form(&theta);
             if constant {
-                let prior = chosen.and_then(|()| part.prior(&part.precision(&theta)));
-                part.constant = Some(prior.ok_or_else(|| {
+                let precision = part.precision(&theta);
+                let prior = chosen.and_then(|()| part.prior(&precision)).ok_or_else(|| {
                     Error::model(format!(
                         "the precision of `{}` is not positive definite: its nodes are not held by each other or by a constraint",
                         part.component.name
                     ))
-                })?);
+                })?;
+                part.constant = Some((precision.values, prior));
             }
         }
         let entries = Joint::entries_of(&parts, fixed.rows);
@@ -189,12 +190,18 @@ impl Additive {
             let theta: Vec<f64> = part.sources.iter().map(|s| s.get(values)).collect();
             let mut scale = vec![0.0; part.component.structure.nodes().count];
             part.component.structure.scale(&theta, &mut scale);
-            let precision = part.precision(&theta);
             let prior = match &part.constant {
-                Some(prior) => prior.clone(),
-                None => part.prior(&precision)?,
+                Some((values, prior)) => {
+                    at.precision.extend_from_slice(values);
+                    prior.clone()
+                }
+                None => {
+                    let precision = part.precision(&theta);
+                    let prior = part.prior(&precision)?;
+                    at.precision.extend(precision.values);
+                    prior
+                }
             };
-            at.precision.extend(precision.values);
             at.priors.push(prior);
             at.scales.push(scale);
             at.theta.push(theta);

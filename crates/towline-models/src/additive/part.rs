@@ -22,8 +22,8 @@ pub(crate) struct Part {
     pub(super) takers: Arc<Vec<Vec<(u32, f64)>>>,
     /// Where the entries of its precision stand, where the nodes themselves are its y.
     pub(super) form: Option<Arc<Form>>,
-    /// What its y are a priori, where that is the same at every x.
-    pub(super) constant: Option<Prior>,
+    /// Its precision and what its y are a priori, where these are the same at every x.
+    pub(super) constant: Option<(Vec<f64>, Prior)>,
 }
 
 /// What a component's y are a priori, at one x.
@@ -108,8 +108,9 @@ impl Part {
 
     /// Standard normal numbers become a draw of y at these values of its parameters.
     pub(super) fn drawn(&self, theta: &[f64], y: &mut [f64]) {
-        let factor = self.ordered.factor(&self.precision(theta).values);
-        if let (Some(_), Some(factor)) = (&self.form, factor) {
+        if self.form.is_some()
+            && let Some(factor) = self.ordered.factor(&self.precision(theta).values)
+        {
             factor.solve_transposed(y);
         }
     }
