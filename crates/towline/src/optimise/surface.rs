@@ -29,6 +29,11 @@ pub(crate) trait Surface {
         let _ = us;
     }
 
+    /// A parabola that foretold the height at its top to this many log units is the peak's own.
+    fn foretold(&self) -> f64 {
+        FORETOLD
+    }
+
     /// The gradient, where the surface knows it.
     fn gradient(&mut self, u: &[f64], gradient: &mut [f64]) -> bool {
         let _ = (u, gradient);
@@ -41,6 +46,9 @@ pub(crate) trait Surface {
         false
     }
 }
+
+/// What is foretold, where a surface does not say otherwise.
+pub(crate) const FORETOLD: f64 = 0.01;
 
 /// A climb that has gone this far (in the learned scale) follows a slope without end.
 pub(crate) const STRAYED: f64 = 1e15;

@@ -6,6 +6,8 @@ use super::limits::enough::{
     LOST_EACH, MARGIN, SMALL_ERROR, SMALL_ERROR_OF_WEIGHTS,
 };
 use super::limits::explore::BATCH_SHARE;
+use super::limits::start::FORETOLD_OF_WEIGHTS;
+use crate::optimise::surface::FORETOLD;
 
 /// The slow points that are weighed at least.
 pub(crate) fn fewest_points(slow: usize) -> usize {
@@ -52,6 +54,14 @@ impl Aim {
     /// by chance then shows itself in the weights, and is weighed on; what chains miss nobody sees.
     pub fn spares(self, p: usize) -> bool {
         self != Aim::Draws && p > FEW
+    }
+
+    /// How well a parabola must have foretold the height at its top for the search to end there.
+    pub fn foretold(self, p: usize) -> f64 {
+        match self.spares(p) {
+            false => FORETOLD,
+            true => FORETOLD_OF_WEIGHTS,
+        }
     }
 
     /// Batches in a row that must be predicted so well.

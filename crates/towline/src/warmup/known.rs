@@ -68,6 +68,7 @@ fn moved(at: &[f64], share: f64, way: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use crate::error::ModelError;
+    use crate::optimise::surface::FORETOLD;
     use crate::target::Target;
     use crate::warmup::start::search;
 
@@ -99,7 +100,7 @@ mod tests {
             covariance
         });
         let start: Vec<f64> = WIDTHS.iter().map(|w| -1.5 * w).collect();
-        let found = search(&Six(covariance), &start, &[], 390, None).unwrap();
+        let found = search(&Six(covariance), &start, &[], 390, FORETOLD, None).unwrap();
         (found.spent.slow_evaluations, -6.0 - found.height)
     }
 

@@ -42,6 +42,9 @@ pub(super) mod start {
     /// And so is one that came to a top, but from so many log units below.
     pub const FROM_AFAR: f64 = 100.0;
     pub const MOST_CLIMBS: usize = 6;
+    /// Where slow points are weighed, a parabola that foretold the height at its top to this many log units is near enough: exploring goes on from
+    /// there, and another look at the curvature of six variables takes as many slow evaluations as a batch of visits.
+    pub const FORETOLD_OF_WEIGHTS: f64 = 0.1;
     /// With more fast variables than this a conditional's curvature is not found by differences.
     pub const MOST_FAST: usize = 24;
     /// With more than these, without and with gradients, it is not found even once, for the axes of frames: some hundred thousand fast

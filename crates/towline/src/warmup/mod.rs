@@ -240,7 +240,8 @@ impl Warmup {
         let repeats = first.is_some_and(|first| first < common.index);
         // Where slow evaluations are counted, the others wait for the covariance that the first finds, which makes their climbs short.
         let waits = self.error.is_some() && common.index > 0;
-        let search = |likely: Option<&Factor>| start::search(target, x, y, steps, likely);
+        let foretold = self.aim().foretold(x.len());
+        let search = |likely: Option<&Factor>| start::search(target, x, y, steps, foretold, likely);
         let mut found = match repeats || waits {
             true => None,
             false => Some(search(None)?),
@@ -375,7 +376,7 @@ impl Warmup {
     ) -> Result<bool, Error> {
         let most = self.explore_most(walker.x().len());
         let mut common = common::Common::new(rng, exchange)?;
-        let aim = self.error.map_or(Aim::Draws, Aim::Error);
+        let aim = self.aim();
         let explored = explore::explore(walker, tuned, aim, most, &mut common, exchange)?;
         let mut for_weights = false;
         if let Some(explored) = explored {
@@ -398,6 +399,11 @@ impl Warmup {
         let usual = (SLOW_BASE + SLOW_EACH * p) as f64;
         let share = self.slow_evaluations.map_or(1.0, |n| n as f64 / usual);
         (share * evaluations as f64).ceil() as usize
+    }
+
+    /// What is learned for.
+    fn aim(&self) -> Aim {
+        self.error.map_or(Aim::Draws, Aim::Error)
     }
 
     /// What exploring may spend.

@@ -41,7 +41,8 @@ pub(super) fn far<T: Target>(
     };
     let spent = points.len();
     let p = fitted.dim();
-    let (homeward, cost) = leads_home(walker, fitted, rule, &points[k], visits, common, exchange)?;
+    let place = (&points[k][..], found[k].unwrap_or(f64::NAN));
+    let (homeward, cost) = leads_home(walker, fitted, rule, place, visits, common, exchange)?;
     if homeward {
         return Ok((false, spent + cost));
     }
@@ -73,13 +74,13 @@ pub(super) fn far<T: Target>(
     Ok((more, spent + cost))
 }
 
-/// Whether the way up from a place leads straight back to the centre, and nothing lies on that way: then it is a tail of what is known, and not
+/// Whether the way up from a place of such a height leads straight back to the centre, and nothing lies on that way: then it is a tail of what is known, and not
 /// the foot of something else. Returns what it took.
 fn leads_home<T: Target>(
     walker: &mut Walker<'_, T>,
     fitted: &Surrogate,
     rule: &FrameRule,
-    place: &[f64],
+    (place, height): (&[f64], f64),
     visits: &mut Vec<Visit>,
     common: &mut Common,
     exchange: &mut impl Exchange,
@@ -105,9 +106,7 @@ fn leads_home<T: Target>(
         }
     }
     let distance = dot(&home, &home).sqrt();
-    let stops = ((distance - RADII[0]) / BETWEEN).ceil().max(0.0) as usize;
-    for stop in 0..=stops {
-        let share = (distance - RADII[0]).max(0.0) / distance * stop as f64 / stops.max(1) as f64;
+    for share in stops(distance) {
         let w: Vec<f64> = home.iter().map(|v| share * v).collect();
         beside.push(away(fitted, place, &w));
     }
@@ -120,8 +119,17 @@ fn leads_home<T: Target>(
         .map(|pair| pair[0] - pair[1])
         .collect();
     let cosine = dot(&slope, &home) / (dot(&slope, &slope).sqrt() * distance);
-    let rises = way.windows(2).all(|pair| pair[1] > pair[0]);
+    let before = std::iter::once(&height).chain(way);
+    let rises = before.zip(way).all(|(before, next)| next > before);
     Ok((cosine >= HOMEWARD && rises, beside.len()))
+}
+
+/// Where the way home from so far away is looked at, as shares of it: from the place itself, where it was, to the first of the probes' radii. None
+/// where it begins there already, to rounding.
+fn stops(distance: f64) -> impl Iterator<Item = f64> {
+    let way = distance - RADII[0];
+    let count = (way / BETWEEN - 1e-6).ceil().max(0.0) as usize;
+    (1..=count).map(move |stop| way / distance * stop as f64 / count as f64)
 }
 
 /// The place that lies whitened w away from another.
@@ -160,4 +168,21 @@ fn probes(fitted: &Surrogate, aim: Aim, common: &mut Common) -> Vec<Vec<f64>> {
         }
     }
     points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_home_that_begins_at_the_first_radius_has_no_stops() {
+        // A place at that radius, to rounding, used to be compared with itself, and found not to be lower.
+        for distance in [RADII[0] - 1e-12, RADII[0], RADII[0] + 1e-12] {
+            assert_eq!(stops(distance).count(), 0);
+        }
+        let [_, second, ..] = RADII;
+        let shares: Vec<f64> = stops(second).collect();
+        assert_eq!(shares.len(), 2);
+        assert!((second * (1.0 - shares[1]) - RADII[0]).abs() < 1e-12);
+    }
 }

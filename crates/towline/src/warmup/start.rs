@@ -21,7 +21,7 @@ use crate::linalg::Factor;
 use crate::optimise::coordinate::feel;
 use crate::optimise::lbfgs::ascend;
 use crate::optimise::newton::climb_with;
-use crate::optimise::surface::Surface;
+use crate::optimise::surface::{FORETOLD, Surface};
 use crate::optimise::widths::{MOST_TRIALS, scales};
 use crate::target::{Scratch, Target};
 pub(super) use line::line_through;
@@ -44,16 +44,18 @@ pub(super) struct Found {
     pub clock: Clock,
 }
 
-/// Climbs from (x, y) to the top of the estimated marginal of x, with at most `budget` slow evaluations; in few of them where the root of
-/// a covariance that others have found suits.
+/// Climbs from (x, y) to the top of the estimated marginal of x, with at most `budget` slow evaluations, until a parabola has `foretold` the
+/// height to so many log units; in few of them where the root of a covariance that others have found suits.
 pub(super) fn search<T: Target>(
     target: &T,
     x: &[f64],
     y: &[f64],
     budget: usize,
+    foretold: f64,
     likely: Option<&Factor>,
 ) -> Result<Found, Error> {
     let mut marginal = Marginal::new(target, x, y, budget)?;
+    marginal.foretold = foretold;
     let told = target
         .slow_covariance()
         .map(|c| Factor::from_covariance(c, "the covariance of the slow parameters"))
@@ -191,6 +193,7 @@ pub(super) struct Marginal<'a, T: Target> {
     visits: Vec<Sighting>,
     spent: Info,
     budget: usize,
+    foretold: f64,
     scratch: Scratch,
     failure: Option<Error>,
     clock: Clock,
@@ -268,6 +271,7 @@ impl<'a, T: Target> Marginal<'a, T> {
             visits: Vec::new(),
             spent,
             budget,
+            foretold: FORETOLD,
             scratch,
             failure: None,
             clock,
@@ -423,6 +427,10 @@ impl<T: Target> Surface for Scaled<'_, '_, T> {
     fn height(&mut self, u: &[f64]) -> f64 {
         let x = self.place(u);
         self.marginal.height(&x)
+    }
+
+    fn foretold(&self) -> f64 {
+        self.marginal.foretold
     }
 
     fn looks_ahead(&self) -> bool {

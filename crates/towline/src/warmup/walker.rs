@@ -13,6 +13,7 @@ use crate::kernel::info::Info;
 use crate::kernel::state::{Sighting, Slow, State, Workspace, evaluate, prepare};
 use crate::kernel::{Drag, Kernel, Proposed};
 use crate::linalg::farthest;
+use crate::optimise::surface::FORETOLD;
 use crate::random::Rng;
 use crate::slow::proposal::SlowProposal;
 use crate::slow::surrogate::{Surrogate, Visit};
@@ -225,7 +226,7 @@ impl<'a, T: Target> Walker<'a, T> {
         self.note_visits();
         let mut y = vec![0.0; self.state.y.len()];
         rule.of(&slow).to_y(&vec![0.0; y.len()], &mut y);
-        let found = start::search(self.target, x, &y, SEARCH_BUDGET, None)?;
+        let found = start::search(self.target, x, &y, SEARCH_BUDGET, FORETOLD, None)?;
         self.spent += found.spent;
         self.modes.extend(modes_of(&found.visits));
         let met: Vec<Visit> = found.visits.into_iter().filter_map(learned).collect();

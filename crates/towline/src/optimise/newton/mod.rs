@@ -32,8 +32,6 @@ const MOST_ROUNDS: usize = 80;
 const FAR_DOWN: f64 = 100.0;
 /// The squared distance to the top, in units of its width, at which the last step is taken on trust.
 const CLOSE: f64 = 1e-3;
-/// A parabola that foretold the height to this many log units is the peak's own.
-const FORETOLD: f64 = 0.01;
 /// A climb that begins more than this far down (twice the log units that a parabola would promise), or where the
 /// surface bends up, or that takes long, has its top looked at twice.
 const DOUBTFUL: f64 = 25.0;
@@ -204,7 +202,7 @@ impl<V: Storage, M: Storage> Newton<V, M> {
             match gain {
                 Some(gain) => {
                     gained = gain;
-                    let foretold = (gain - 0.5 * decrement).abs() < FORETOLD;
+                    let foretold = (gain - 0.5 * decrement).abs() < surface.foretold();
                     let sure = !doubtful || dim == 1;
                     if ascent.concave && fitting && foretold && decrement < near && sure {
                         return Some(here.height);
