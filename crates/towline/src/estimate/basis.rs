@@ -32,13 +32,14 @@ impl Basis {
             controls.chain(mixed.then_some(ratio - 1.0)).collect()
         };
         let rows: Vec<Vec<f64>> = whitened.iter().zip(ratios).map(row).collect();
-        let regression = Regression::new(&rows).filter(Regression::is_even)?;
+        let regression = Regression::new(&rows, &controls.penalties())
+            .filter(|regression| regression.is_even(controls.most_leverage()))?;
         Self::with(controls, regression, weights)
     }
 
     /// By the weights alone.
     pub fn plain(none: Controls, weights: &[f64]) -> Option<Self> {
-        let regression = Regression::new(&vec![Vec::new(); weights.len()])?;
+        let regression = Regression::new(&vec![Vec::new(); weights.len()], &[])?;
         Self::with(none, regression, weights)
     }
 

@@ -140,7 +140,7 @@ impl Estimator {
         let weights: Vec<f64> = logs.iter().map(|log| (log - top).exp()).collect();
         let basis = Controls::for_points(points.len(), free)
             .find_map(|controls| Basis::new(controls, &whitened, &ratios, &weights))
-            .or_else(|| Basis::plain(Controls::none(free), &weights))?;
+            .or_else(|| Basis::plain(Controls::none(), &weights))?;
         let used = basis.controls();
         let width = names.len() + 1;
         let columns = names.iter().enumerate().map(|(k, name)| {

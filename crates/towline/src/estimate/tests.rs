@@ -360,7 +360,7 @@ fn plain_residuals_would_give_errors_that_are_too_small() {
             .map(|_| (0..q).map(|_| rng.normal()).collect())
             .collect();
         let values: Vec<f64> = (0..count).map(|_| rng.normal()).collect();
-        let regression = super::control::Regression::new(&rows).unwrap();
+        let regression = super::control::Regression::new(&rows, &[]).unwrap();
         let average = regression.of(&values);
         let error = super::bridge::jackknife(&average.left_out);
         left += (average.value / error).powi(2) / f64::from(replicates);
