@@ -50,8 +50,9 @@ pub struct OwnFrame {
 /// Somebody beside a chain in warm-up, who makes slow evaluations ready and remembers what they told.
 #[doc(hidden)]
 pub trait Helper {
-    /// Which x will be prepared next, most of them in this order.
-    fn prefetch(&self, xs: &[&[f64]]);
+    /// Which x will be prepared next, most of them in this order, and which ones after them if all goes as it seems to: those are for whoever has nothing else
+    /// to do meanwhile.
+    fn prefetch(&self, xs: &[&[f64]], likely: &[&[f64]]);
 
     /// Whether x was foreseen, and is ready or under way, when the rest of what was foreseen is no longer wanted.
     fn is_under_way(&self, x: &[f64]) -> bool;

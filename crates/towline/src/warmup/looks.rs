@@ -4,12 +4,19 @@ use crate::target::Target;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// These x will be looked at next by this rule, in this order.
-pub(super) fn prefetch<T: Target>(target: &T, rule: u64, xs: &[&[f64]]) {
+/// These x will be looked at next by this rule, in this order; and these others after them, if all goes as it seems to.
+pub(super) fn prefetch<T: Target>(target: &T, rule: u64, xs: &[&[f64]], likely: &[&[f64]]) {
     if let Some(helper) = target.helper() {
         let unknown = |x: &&&[f64]| helper.recall(rule, x).is_none();
         let xs: Vec<&[f64]> = xs.iter().filter(unknown).copied().collect();
-        helper.prefetch(&xs);
+        helper.prefetch(&xs, likely);
+    }
+}
+
+/// The same where nobody has looked at them yet, by whatever rule.
+pub(super) fn prefetch_all<T: Target>(target: &T, xs: &[&[f64]]) {
+    if let Some(helper) = target.helper() {
+        helper.prefetch(xs, &[]);
     }
 }
 
