@@ -60,6 +60,9 @@ pub trait Helper {
     /// What was noted of x under this rule before the run was interrupted.
     fn recall(&self, rule: u64, x: &[f64]) -> Option<Vec<u8>>;
 
+    /// Whether anything was noted of x before the run was interrupted, under whatever rule.
+    fn has_seen(&self, x: &[f64]) -> bool;
+
     /// Whether it is worth while to note what the last slow evaluation told.
     fn remembers(&self) -> bool;
 

@@ -294,6 +294,10 @@ impl<M: Target + ?Sized, const CLOSE: bool> Helper for Guard<'_, M, CLOSE> {
         self.looked.as_ref()?.get(rule, x)
     }
 
+    fn has_seen(&self, x: &[f64]) -> bool {
+        self.looked.as_ref().is_some_and(|looked| looked.has(x))
+    }
+
     fn remembers(&self) -> bool {
         self.looked.is_some() && self.slowest.load(Ordering::Relaxed) > WORTH_KEEPING
     }

@@ -9,14 +9,19 @@ pub(super) fn prefetch<T: Target>(target: &T, rule: u64, xs: &[&[f64]], likely: 
     if let Some(helper) = target.helper() {
         let unknown = |x: &&&[f64]| helper.recall(rule, x).is_none();
         let xs: Vec<&[f64]> = xs.iter().filter(unknown).copied().collect();
-        helper.prefetch(&xs, likely);
+        let unseen = |x: &&&[f64]| !helper.has_seen(x);
+        let likely: Vec<&[f64]> = likely.iter().filter(unseen).copied().collect();
+        helper.prefetch(&xs, &likely);
     }
 }
 
-/// The same where nobody has looked at them yet, by whatever rule.
-pub(super) fn prefetch_all<T: Target>(target: &T, xs: &[&[f64]]) {
+/// The first x will be looked at now, and the others after it, by a rule that is yet to be found.
+pub(super) fn prefetch_first<T: Target>(target: &T, xs: &[&[f64]]) {
     if let Some(helper) = target.helper() {
-        helper.prefetch(xs, &[]);
+        let (first, others) = xs.split_at(xs.len().min(1));
+        let unseen = others.iter().filter(|x| !helper.has_seen(x));
+        let xs: Vec<&[f64]> = first.iter().chain(unseen).copied().collect();
+        helper.prefetch(&xs, &[]);
     }
 }
 

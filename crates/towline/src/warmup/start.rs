@@ -225,7 +225,7 @@ impl<'a, T: Target> Marginal<'a, T> {
         if !then.is_empty() {
             let then = then.chunks_exact(x.len());
             let places: Vec<&[f64]> = std::iter::once(x).chain(then).collect();
-            looks::prefetch_all(target, &places);
+            looks::prefetch_first(target, &places);
         }
         let slow = prepare(target, x)?.ok_or_else(outside)?;
         clock.slow(begun);
@@ -318,16 +318,12 @@ impl<'a, T: Target> Marginal<'a, T> {
         if !was_seen {
             self.spent.slow_evaluations += 1;
         }
-        let (target, rule, mut cache) = (self.target, self.rule.key(), None);
-        let seen = match kept {
+        let (target, rule, mut cache) = (self.target, self.rule.key(), kept);
+        let seen = looks::look(target, rule, x, || match &cache {
             // The mode may be sought from another place than before, with what is there already.
-            Some(kept) => {
-                let seen = self.see(x, &kept);
-                cache = Some(kept);
-                Ok(Some(seen))
-            }
-            None => looks::look(target, rule, x, || self.prepare_and_see(x, &mut cache)),
-        };
+            Some(kept) => Ok(Some(self.see(x, kept))),
+            None => self.prepare_and_see(x, &mut cache),
+        });
         match seen {
             Ok(Some(seen)) => {
                 if again {
