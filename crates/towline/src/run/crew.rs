@@ -373,3 +373,28 @@ impl Ahead<AnyCache> for Desk<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guesses_are_begun_only_beside_what_is_needed_and_not_at_once() {
+        let (wanted, guess) = (key(0, &[1.0]), key(0, &[2.0]));
+        let mut work = Work {
+            said: Some(Instant::now()),
+            ..Work::default()
+        };
+        work.guesses.push_back(guess.clone());
+        // What is needed next is not known yet: it would have to wait for the guess.
+        assert_eq!(work.patience(), None);
+        work.queue.push_back(wanted.clone());
+        assert_eq!(work.begin(4, true), [wanted]);
+        assert_eq!(work.patience(), Some(Duration::ZERO));
+        // Other chains have a twentieth of an evaluation's time to say what they need.
+        work.took = Duration::from_secs(2000);
+        assert!(work.patience() > Some(Duration::from_secs(60)));
+        assert_eq!(work.begin(1, false), [guess]);
+        assert_eq!(work.patience(), None);
+    }
+}

@@ -50,3 +50,24 @@ impl<C> Recent<C> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_are_forgotten_but_for_those_that_are_expected() {
+        let mut recent = Recent::new(1);
+        recent.put(vec![1.0], Some('a'));
+        recent.put(vec![2.0], None);
+        recent.hold(&[1.0, 7.0], 1);
+        recent.put(vec![3.0], Some('c'));
+        // A look that was remembered counts as seen, without what it left behind.
+        assert!(recent.has(&[1.0]) && !recent.has(&[2.0]));
+        assert_eq!(recent.take(&[1.0]), (true, Some('a')));
+        assert_eq!(recent.take(&[1.0]), (false, None));
+        let mut many = Recent::new(MOST_SLOW + 1);
+        many.put(vec![1.0], Some('a'));
+        assert!(!many.has(&[1.0]));
+    }
+}
