@@ -261,12 +261,14 @@ bench-cobaya: .venv/ready
 	OMP_NUM_THREADS=1 .venv/bin/python benches/peers/cobaya_all.py --out docs/figures
 	python3 docs/build/tables.py
 
-## bench-evidence  the evidence of the emulated CMB posterior of $(TOWLINE_CMB_DATA) beside a nested sampler's (an hour)
+## bench-evidence  the evidence of the emulated CMB posterior of $(TOWLINE_CMB_DATA) beside a nested sampler's (a quarter of an hour)
 bench-evidence: .venv/ready
 	VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop --release --quiet
 	.venv/bin/pip install --quiet nautilus-sampler==1.0.6
 	.venv/bin/python benches/peers/evidence_cmb.py towline $(TOWLINE_CMB_DATA) docs/figures/evidence.csv 1 2 3 4
 	.venv/bin/python benches/peers/evidence_cmb.py nautilus $(TOWLINE_CMB_DATA) docs/figures/evidence.csv 1
+	.venv/bin/python benches/peers/evidence_cmb.py quick $(TOWLINE_CMB_DATA) docs/figures/evidence.csv 1 2 3 4
+	.venv/bin/python benches/peers/evidence_cmb.py reference $(TOWLINE_CMB_DATA) docs/figures/evidence.csv 1
 	python3 docs/build/tables.py
 
 ## bench-peers  beside NUTS on the same models, priors and data (half an hour; in .venv-peers, made when needed)

@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -66,6 +67,10 @@ def read(folder):
     return sorted(lines, key=lambda line: line[2])
 
 
+# Guesses of four workers that may prove wrong: a few rounds of the search, in each of which three of them may be idle.
+MOST_GUESSES = 24
+
+
 def at_a_time(lines):
     """Evaluations under way, on average while any is."""
     ends = sorted([(line[2], 1) for line in lines] + [(line[3], -1) for line in lines])
@@ -99,8 +104,10 @@ def test_processes_and_threads_give_the_same_estimates_as_one_at_a_time(tmp_path
     assert {line[4] for line in lines["four"]}.isdisjoint({here}) and len({line[4] for line in lines["four"]}) == 4
     assert {line[4] for line in lines["threads"]} == {here}
     for name in ("four", "threads"):
-        # Nothing is evaluated that one at a time would not have needed.
-        assert sorted(line[:2] for line in lines[name]) == sorted(line[:2] for line in lines["one"])
+        # What one at a time needs is evaluated as often, and beside it only what idle workers guessed in the search for the top.
+        made, needed = (Counter(line[:2] for line in lines[which]) for which in (name, "one"))
+        assert not needed - made
+        assert (made - needed).total() <= MOST_GUESSES, (made - needed).total()
         # Some three on an idle machine; tests run side by side.
         assert at_a_time(lines[name]) > 1.5, at_a_time(lines[name])
 

@@ -50,14 +50,18 @@ pub struct OwnFrame {
 /// Somebody beside a chain in warm-up, who makes slow evaluations ready and remembers what they told.
 #[doc(hidden)]
 pub trait Helper {
-    /// Which x will be prepared next, most of them in this order.
-    fn prefetch(&self, xs: &[&[f64]]);
+    /// Which x will be prepared next, most of them in this order, and which ones after them if all goes as it seems to: those are for whoever has nothing else
+    /// to do meanwhile.
+    fn prefetch(&self, xs: &[&[f64]], likely: &[&[f64]]);
 
     /// Whether x was foreseen, and is ready or under way, when the rest of what was foreseen is no longer wanted.
     fn is_under_way(&self, x: &[f64]) -> bool;
 
     /// What was noted of x under this rule before the run was interrupted.
     fn recall(&self, rule: u64, x: &[f64]) -> Option<Vec<u8>>;
+
+    /// Whether anything was noted of x before the run was interrupted, under whatever rule.
+    fn has_seen(&self, x: &[f64]) -> bool;
 
     /// Whether it is worth while to note what the last slow evaluation told.
     fn remembers(&self) -> bool;

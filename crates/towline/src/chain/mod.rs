@@ -222,7 +222,7 @@ impl<T: Target> Chain<T> {
         let x = &self.state.slow.x;
         let places = streams.likely(&self.kernel, x, self.steps, acceptance, count);
         let places: Vec<&[f64]> = places.iter().map(Vec::as_slice).collect();
-        helper.prefetch(&places);
+        helper.prefetch(&places, &[]);
     }
 
     /// What is kept of a step for the reports on frames and kernels.

@@ -74,7 +74,7 @@ fn gradient(surface: &mut impl Surface, at: &mut [f64], step: f64) -> Option<Vec
                     places[begin + k] = at[k] + h;
                 }
             }
-            surface.expect(&places);
+            surface.expect(&places, &[]);
         }
         for k in 0..at.len() {
             let here = at[k];

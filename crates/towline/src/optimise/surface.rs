@@ -24,9 +24,10 @@ pub(crate) trait Surface {
         false
     }
 
-    /// Heights at these places (one after another in `us`) will be asked for next.
-    fn expect(&mut self, us: &[f64]) {
-        let _ = us;
+    /// Heights at these places (one after another in `us`) will be asked for next, and those at `likely` after them if all goes as it seems to: what
+    /// others may look at who would be idle meanwhile.
+    fn expect(&mut self, us: &[f64], likely: &[f64]) {
+        let _ = (us, likely);
     }
 
     /// A parabola that foretold the height at its top to this many log units is the peak's own.

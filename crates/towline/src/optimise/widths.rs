@@ -19,20 +19,26 @@ const FINEST: f64 = 1e-9;
 ///
 /// All coordinates go in step, so that the places of a round are known before any of them is looked at.
 pub(crate) fn scales(surface: &mut impl Surface, at: &[f64], here: f64) -> Vec<f64> {
-    let mut all: Vec<Along> = at
-        .iter()
-        .map(|v| Along::new(0.1 * v.abs().max(1.0)))
-        .collect();
+    let mut all: Vec<Along> = at.iter().map(|v| Along::new(guess(*v))).collect();
     let mut probe = at.to_vec();
-    for _ in 0..MOST_TRIALS {
+    for trial in 0..MOST_TRIALS {
         let open: Vec<usize> = (0..at.len()).filter(|&k| all[k].found.is_none()).collect();
-        if surface.looks_ahead() && open.len() > 1 {
+        if open.is_empty() {
+            break;
+        }
+        if surface.looks_ahead() {
             let places = open.iter().flat_map(|&k| {
                 let mut place = at.to_vec();
                 place[k] = at[k] + all[k].next();
                 place
             });
-            surface.expect(&places.collect::<Vec<f64>>());
+            // The first steps are a guess from nothing; later ones are mostly those that are looked for, and differences over them come next.
+            let steps: Vec<f64> = all.iter().map(|along| along.step.abs()).collect();
+            let likely = match trial {
+                0 => Vec::new(),
+                _ => around(at, &steps),
+            };
+            surface.expect(&places.collect::<Vec<f64>>(), &likely);
         }
         for k in open {
             probe[k] = at[k] + all[k].next();
@@ -42,6 +48,35 @@ pub(crate) fn scales(surface: &mut impl Surface, at: &[f64], here: f64) -> Vec<f
         }
     }
     all.iter().map(Along::step).collect()
+}
+
+/// The places that are looked at first, known before anything is.
+pub(crate) fn first_places(at: &[f64]) -> Vec<f64> {
+    let place = |k: usize| {
+        let mut place = at.to_vec();
+        place[k] = at[k] + Along::new(guess(at[k])).next();
+        place
+    };
+    (0..at.len()).flat_map(place).collect()
+}
+
+/// The first step that is tried from here.
+fn guess(at: f64) -> f64 {
+    0.1 * at.abs().max(1.0)
+}
+
+/// A step up and down along each coordinate, then along each pair of them: where differences are taken.
+fn around(at: &[f64], steps: &[f64]) -> Vec<f64> {
+    let place = |by: &[(usize, f64)]| {
+        let mut place = at.to_vec();
+        by.iter()
+            .for_each(|&(k, sign)| place[k] = at[k] + sign * steps[k]);
+        place
+    };
+    let axes = (0..at.len()).flat_map(|k| [1.0, -1.0].map(|sign| place(&[(k, sign)])));
+    let pairs = (0..at.len()).flat_map(|j| (0..j).map(move |k| (j, k)));
+    let corners = pairs.map(|(j, k)| place(&[(j, 1.0), (k, 1.0)]));
+    axes.chain(corners).flatten().collect()
 }
 
 /// The search along one coordinate.

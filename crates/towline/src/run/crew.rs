@@ -35,10 +35,20 @@ struct Inner {
     at_a_time: usize,
 }
 
+/// A guess is begun only when so much of an evaluation's time has gone by since somebody last said what is needed: chains that share a batch say so one after
+/// another, and a worker that had begun with a guess would be missed.
+const PATIENCE: f64 = 0.05;
+
 #[derive(Default)]
 struct Work {
     queue: VecDeque<Key>,
+    /// What will be needed if all goes as it seems to: for workers who are idle while others make what is needed.
+    guesses: VecDeque<Key>,
     places: HashMap<Key, Place>,
+    /// When somebody last said what is needed.
+    said: Option<Instant>,
+    /// What an evaluation took, the last time.
+    took: Duration,
     over: bool,
 }
 
@@ -50,8 +60,34 @@ type Prepared = Result<Result<Option<AnyCache>, ModelError>, String>;
 
 enum Place {
     Waiting,
-    Begun(Instant),
+    Begun { since: Instant, needed: bool },
     Ready(Prepared),
+}
+
+impl Work {
+    /// How long until a guess may be begun; nothing where there is none, or where nobody is at anything that is needed: that would come next.
+    fn patience(&self) -> Option<Duration> {
+        let needed = |place: &Place| matches!(place, Place::Begun { needed: true, .. });
+        let timely = !self.guesses.is_empty() && self.places.values().any(needed);
+        let since = self.said.filter(|_| timely)?.elapsed();
+        Some(self.took.mul_f64(PATIENCE).saturating_sub(since))
+    }
+
+    /// So many of what is needed, or else of the guesses, are begun now.
+    fn begin(&mut self, count: usize, needed: bool) -> Vec<Key> {
+        let list = match needed {
+            true => &mut self.queue,
+            false => &mut self.guesses,
+        };
+        let count = count.min(list.len());
+        let keys: Vec<Key> = list.drain(..count).collect();
+        let since = Instant::now();
+        for key in &keys {
+            let begun = Place::Begun { since, needed };
+            self.places.insert(key.clone(), begun);
+        }
+        keys
+    }
 }
 
 fn key(chain: usize, x: &[f64]) -> Key {
@@ -137,6 +173,7 @@ impl Drop for Crew {
         let mut work = open(&self.inner.work);
         work.over = true;
         work.queue.clear();
+        work.guesses.clear();
         self.inner.wanted.notify_all();
     }
 }
@@ -152,8 +189,12 @@ impl Inner {
             let prepared = self.prepare(&xs);
             let mut work = open(&self.work);
             // Whoever has given a place up wants it no more.
+            let Work { places, took, .. } = &mut *work;
             for (key, prepared) in keys.iter().zip(prepared) {
-                if let Some(place @ Place::Begun(_)) = work.places.get_mut(key) {
+                if let Some(place) = places.get_mut(key)
+                    && let Place::Begun { since, .. } = place
+                {
+                    *took = since.elapsed();
                     *place = Place::Ready(prepared);
                 }
             }
@@ -165,19 +206,22 @@ impl Inner {
     /// The next places, as soon as there are any.
     fn next(&self) -> Option<Vec<Key>> {
         let mut work = open(&self.work);
-        while work.queue.is_empty() && !work.over {
-            work = wait(&self.wanted, work);
+        loop {
+            if work.over {
+                return None;
+            }
+            if !work.queue.is_empty() {
+                let mut keys = work.begin(self.at_a_time, true);
+                // Together they take as long as the longest: what room is left is for guesses.
+                keys.extend(work.begin(self.at_a_time - keys.len(), false));
+                return Some(keys);
+            }
+            work = match work.patience() {
+                Some(Duration::ZERO) if self.at_a_time == 1 => return Some(work.begin(1, false)),
+                Some(patience) if self.at_a_time == 1 => wait_for(&self.wanted, work, patience),
+                _ => wait(&self.wanted, work),
+            };
         }
-        if work.over {
-            return None;
-        }
-        let count = self.at_a_time.min(work.queue.len());
-        let keys: Vec<Key> = work.queue.drain(..count).collect();
-        for key in &keys {
-            work.places
-                .insert(key.clone(), Place::Begun(Instant::now()));
-        }
-        Some(keys)
     }
 
     fn prepare(&self, xs: &[Vec<f64>]) -> Vec<Prepared> {
@@ -202,12 +246,13 @@ impl Inner {
     fn wait_for(&self, key: &Key) -> Option<Prepared> {
         let mut work = open(&self.work);
         loop {
-            match work.places.get(key) {
+            match work.places.get_mut(key) {
                 Some(Place::Ready(_)) => match work.places.remove(key) {
                     Some(Place::Ready(prepared)) => return Some(prepared),
                     _ => return None,
                 },
-                Some(Place::Begun(since)) => {
+                Some(Place::Begun { since, needed }) => {
+                    *needed = true;
                     if self.limit.is_some_and(|limit| since.elapsed() > limit) {
                         work.places.remove(key);
                         return None;
@@ -216,12 +261,13 @@ impl Inner {
                 Some(Place::Waiting) => {}
                 None => {
                     // Nobody foresaw it; whoever waits for it waits for nothing else.
+                    work.guesses.retain(|guess| guess != key);
                     work.places.insert(key.clone(), Place::Waiting);
                     work.queue.push_front(key.clone());
                     self.wanted.notify_one();
                 }
             }
-            work = wait_a_tick(&self.ready, work);
+            work = wait_for(&self.ready, work, TICK);
         }
     }
 }
@@ -237,8 +283,12 @@ fn wait<'a>(condition: &Condvar, work: MutexGuard<'a, Work>) -> MutexGuard<'a, W
     woken.unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-fn wait_a_tick<'a>(condition: &Condvar, work: MutexGuard<'a, Work>) -> MutexGuard<'a, Work> {
-    let woken = condition.wait_timeout(work, TICK);
+fn wait_for<'a>(
+    condition: &Condvar,
+    work: MutexGuard<'a, Work>,
+    time: Duration,
+) -> MutexGuard<'a, Work> {
+    let woken = condition.wait_timeout(work, time);
     woken.unwrap_or_else(std::sync::PoisonError::into_inner).0
 }
 
@@ -249,18 +299,29 @@ pub(super) struct Desk<'a> {
 }
 
 impl Ahead<AnyCache> for Desk<'_> {
-    fn prefetch(&self, xs: &[&[f64]]) {
+    fn prefetch(&self, xs: &[&[f64]], likely: &[&[f64]]) {
         let inner = &self.crew.inner;
         let mut work = open(&inner.work);
         // What this chain had foreseen and not asked for, it will not ask for any more; what is under way comes to its end.
-        let Work { queue, places, .. } = &mut *work;
+        let Work {
+            queue,
+            guesses,
+            places,
+            said,
+            ..
+        } = &mut *work;
         let keys: Vec<Key> = xs.iter().map(|x| key(self.chain, x)).collect();
-        let is_wanted = |key: &Key, place: &Place| match place {
+        let likely: Vec<Key> = likely.iter().map(|x| key(self.chain, x)).collect();
+        let is_wanted = |key: &Key, place: &mut Place| match place {
             Place::Waiting => false,
-            Place::Begun(_) => true,
-            Place::Ready(_) => keys.contains(key),
+            Place::Begun { needed, .. } => {
+                *needed = keys.contains(key);
+                true
+            }
+            Place::Ready(_) => keys.contains(key) || likely.contains(key),
         };
         queue.retain(|key| key.0 != self.chain);
+        guesses.retain(|key| key.0 != self.chain);
         places.retain(|key, place| key.0 != self.chain || is_wanted(key, place));
         for key in keys {
             if !places.contains_key(&key) {
@@ -268,6 +329,12 @@ impl Ahead<AnyCache> for Desk<'_> {
                 queue.push_back(key);
             }
         }
+        for key in likely {
+            if !places.contains_key(&key) && !guesses.contains(&key) {
+                guesses.push_back(key);
+            }
+        }
+        *said = Some(Instant::now());
         drop(work);
         inner.wanted.notify_all();
     }
@@ -280,8 +347,14 @@ impl Ahead<AnyCache> for Desk<'_> {
 
     fn cancel(&self) {
         let mut work = open(&self.crew.inner.work);
-        let Work { queue, places, .. } = &mut *work;
+        let Work {
+            queue,
+            guesses,
+            places,
+            ..
+        } = &mut *work;
         queue.retain(|key| key.0 != self.chain);
+        guesses.retain(|key| key.0 != self.chain);
         places.retain(|key, place| key.0 != self.chain || !matches!(place, Place::Waiting));
     }
 
@@ -298,5 +371,30 @@ impl Ahead<AnyCache> for Desk<'_> {
                     .map_or(0.0, |limit| limit.as_secs_f64()),
             })),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guesses_are_begun_only_beside_what_is_needed_and_not_at_once() {
+        let (wanted, guess) = (key(0, &[1.0]), key(0, &[2.0]));
+        let mut work = Work {
+            said: Some(Instant::now()),
+            ..Work::default()
+        };
+        work.guesses.push_back(guess.clone());
+        // What is needed next is not known yet: it would have to wait for the guess.
+        assert_eq!(work.patience(), None);
+        work.queue.push_back(wanted.clone());
+        assert_eq!(work.begin(4, true), [wanted]);
+        assert_eq!(work.patience(), Some(Duration::ZERO));
+        // Other chains have a twentieth of an evaluation's time to say what they need.
+        work.took = Duration::from_secs(2000);
+        assert!(work.patience() > Some(Duration::from_secs(60)));
+        assert_eq!(work.begin(1, false), [guess]);
+        assert_eq!(work.patience(), None);
     }
 }

@@ -35,7 +35,7 @@ pub(super) struct Guard<'a, M: Target + ?Sized, const CLOSE: bool> {
 /// Somebody who makes slow evaluations for a chain, several at a time where they are known beforehand.
 pub(super) trait Ahead<C> {
     /// As [`Helper::prefetch`].
-    fn prefetch(&self, xs: &[&[f64]]);
+    fn prefetch(&self, xs: &[&[f64]], likely: &[&[f64]]);
 
     /// As [`Target::prepare`].
     fn prepare(&self, x: &[f64]) -> Result<Option<C>, ModelError>;
@@ -275,11 +275,11 @@ impl<M: Target + ?Sized, const CLOSE: bool> Target for Guard<'_, M, CLOSE> {
 }
 
 impl<M: Target + ?Sized, const CLOSE: bool> Helper for Guard<'_, M, CLOSE> {
-    fn prefetch(&self, xs: &[&[f64]]) {
+    fn prefetch(&self, xs: &[&[f64]], likely: &[&[f64]]) {
         let Some(ahead) = self.ahead.filter(|_| !self.refuses()) else {
             return;
         };
-        ahead.prefetch(xs);
+        ahead.prefetch(xs, likely);
     }
 
     fn is_under_way(&self, x: &[f64]) -> bool {
@@ -292,6 +292,10 @@ impl<M: Target + ?Sized, const CLOSE: bool> Helper for Guard<'_, M, CLOSE> {
 
     fn recall(&self, rule: u64, x: &[f64]) -> Option<Vec<u8>> {
         self.looked.as_ref()?.get(rule, x)
+    }
+
+    fn has_seen(&self, x: &[f64]) -> bool {
+        self.looked.as_ref().is_some_and(|looked| looked.has(x))
     }
 
     fn remembers(&self) -> bool {

@@ -55,6 +55,12 @@ impl Looked {
         file::remove(&Self::path(folder, chain));
     }
 
+    /// Whether anything was found there, by whatever rule.
+    pub fn has(&self, x: &[f64]) -> bool {
+        let (_, bits) = place(0, x);
+        self.known.keys().any(|(_, known)| *known == bits)
+    }
+
     /// What was found there by this rule.
     pub fn get(&self, rule: u64, x: &[f64]) -> Option<Vec<u8>> {
         self.known.get(&place(rule, x)).cloned()

@@ -40,9 +40,16 @@ impl Common {
         let mut mine = Vec::new();
         let own = || points.iter().skip(self.index).step_by(self.chains);
         let ahead: Vec<&[f64]> = own().map(|x| &x[..]).collect();
-        looks::prefetch(walker.target, rule.key(), &ahead);
+        looks::prefetch(walker.target, rule.key(), &ahead, &[]);
         let mut failure = None;
-        for x in own() {
+        for (k, x) in own().enumerate() {
+            // A fit whose draws repeat themselves names a place twice: what was found there is known.
+            if let Some(same) = ahead[..k].iter().position(|before| before == x) {
+                let same = mine.get(same).copied();
+                walker.visit_again(x);
+                mine.extend(same);
+                continue;
+            }
             // Where one has failed, those that were made beside it are not lost: a run that is resumed finds them noted.
             if failure.is_some() && !looks::is_under_way(walker.target, x) {
                 break;

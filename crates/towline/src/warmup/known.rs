@@ -13,14 +13,8 @@ pub(super) fn climb<T: Target>(marginal: &mut Marginal<'_, T>, x: &[f64], factor
     let mut here = marginal.height(&at);
     for _ in 0..ROUNDS {
         let (mut slope, mut curvature) = (vec![0.0; p], 0.0);
-        let mut beside = Vec::with_capacity(2 * p);
-        for k in 0..p {
-            let mut unit = vec![0.0; p];
-            unit[k] = STEP;
-            factor.apply(&unit, &mut way);
-            beside.extend([1.0, -1.0].map(|sign| moved(&at, sign, &way)));
-        }
-        marginal.expect(&beside.concat());
+        let beside = about(&at, factor);
+        marginal.expect(&beside.concat(), &[]);
         for k in 0..p {
             let (up, down) = (
                 marginal.height(&beside[2 * k]),
@@ -37,6 +31,11 @@ pub(super) fn climb<T: Target>(marginal: &mut Marginal<'_, T>, x: &[f64], factor
         factor.apply(&slope, &mut way);
         let mut share = 1.0;
         let mut next = None;
+        let arrived = steep <= CLOSE * p as f64;
+        if !arrived {
+            let there = moved(&at, share, &way);
+            marginal.expect(&there, &about(&there, factor).concat());
+        }
         for _ in 0..SHORTENED {
             let there = moved(&at, share, &way);
             let height = marginal.height(&there);
@@ -46,7 +45,6 @@ pub(super) fn climb<T: Target>(marginal: &mut Marginal<'_, T>, x: &[f64], factor
             }
             share *= 0.4;
         }
-        let arrived = steep <= CLOSE * p as f64;
         if arrived && !(CURVATURES[0]..=CURVATURES[1]).contains(&curvature) {
             return false;
         }
@@ -59,6 +57,18 @@ pub(super) fn climb<T: Target>(marginal: &mut Marginal<'_, T>, x: &[f64], factor
         }
     }
     false
+}
+
+/// Where differences about a place are taken, along each of the factor's axes both ways.
+fn about(at: &[f64], factor: &Factor) -> Vec<Vec<f64>> {
+    let p = at.len();
+    let pair = |k: usize| {
+        let (mut unit, mut way) = (vec![0.0; p], vec![0.0; p]);
+        unit[k] = STEP;
+        factor.apply(&unit, &mut way);
+        [1.0, -1.0].map(|sign| moved(at, sign, &way))
+    };
+    (0..p).flat_map(pair).collect()
 }
 
 fn moved(at: &[f64], share: f64, way: &[f64]) -> Vec<f64> {

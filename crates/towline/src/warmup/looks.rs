@@ -4,12 +4,24 @@ use crate::target::Target;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// These x will be looked at next by this rule, in this order.
-pub(super) fn prefetch<T: Target>(target: &T, rule: u64, xs: &[&[f64]]) {
+/// These x will be looked at next by this rule, in this order; and these others after them, if all goes as it seems to.
+pub(super) fn prefetch<T: Target>(target: &T, rule: u64, xs: &[&[f64]], likely: &[&[f64]]) {
     if let Some(helper) = target.helper() {
         let unknown = |x: &&&[f64]| helper.recall(rule, x).is_none();
         let xs: Vec<&[f64]> = xs.iter().filter(unknown).copied().collect();
-        helper.prefetch(&xs);
+        let unseen = |x: &&&[f64]| !helper.has_seen(x);
+        let likely: Vec<&[f64]> = likely.iter().filter(unseen).copied().collect();
+        helper.prefetch(&xs, &likely);
+    }
+}
+
+/// The first x will be looked at now, and the others after it, by a rule that is yet to be found.
+pub(super) fn prefetch_first<T: Target>(target: &T, xs: &[&[f64]]) {
+    if let Some(helper) = target.helper() {
+        let (first, others) = xs.split_at(xs.len().min(1));
+        let unseen = others.iter().filter(|x| !helper.has_seen(x));
+        let xs: Vec<&[f64]> = first.iter().chain(unseen).copied().collect();
+        helper.prefetch(&xs, &[]);
     }
 }
 

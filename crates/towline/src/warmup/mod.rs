@@ -388,7 +388,10 @@ impl Warmup {
                 tuned.remarks.push(remark.into());
             }
             for_weights = explored.settled && aim != Aim::Draws;
-            walker.restart(&tuned.rule(tuned.main.frame), &explored.start, rng)?;
+            // Weights need no chain; where they are no good, chains learn more first, and begin where that says.
+            if !for_weights {
+                walker.restart(&tuned.rule(tuned.main.frame), &explored.start, rng)?;
+            }
         }
         walker.health = tuned.frame_health();
         Ok(for_weights)

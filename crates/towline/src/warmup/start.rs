@@ -3,6 +3,7 @@
 mod coupling;
 mod line;
 mod look;
+mod recent;
 mod walls;
 
 use super::known;
@@ -22,10 +23,11 @@ use crate::optimise::coordinate::feel;
 use crate::optimise::lbfgs::ascend;
 use crate::optimise::newton::climb_with;
 use crate::optimise::surface::{FORETOLD, Surface};
-use crate::optimise::widths::{MOST_TRIALS, scales};
+use crate::optimise::widths::{MOST_TRIALS, first_places, scales};
 use crate::target::{Scratch, Target};
 pub(super) use line::line_through;
 use look::Seen;
+use recent::Recent;
 
 /// Where a chain may begin, and how wide the target is there.
 pub(super) struct Found {
@@ -54,13 +56,19 @@ pub(super) fn search<T: Target>(
     foretold: f64,
     likely: Option<&Factor>,
 ) -> Result<Found, Error> {
-    let mut marginal = Marginal::new(target, x, y, budget)?;
-    marginal.foretold = foretold;
     let told = target
         .slow_covariance()
         .map(|c| Factor::from_covariance(c, "the covariance of the slow parameters"))
         .transpose()?;
-    if let Some(factor) = told.as_ref().or(likely) {
+    let known = told.as_ref().or(likely);
+    // Where a climb begins at once, it first looks for widths, at places that are known now.
+    let then = match known {
+        None => first_places(x),
+        Some(_) => Vec::new(),
+    };
+    let mut marginal = Marginal::new(target, x, y, budget, &then)?;
+    marginal.foretold = foretold;
+    if let Some(factor) = known {
         if factor.dim() == x.len() && known::climb(&mut marginal, x, factor) {
             return found(marginal, Some(factor.clone()), x.len());
         }
@@ -187,6 +195,8 @@ pub(super) struct Marginal<'a, T: Target> {
     best: Best,
     /// What the slow evaluation at the best place left behind: searches begin there again and again.
     cache: Option<T::Cache>,
+    /// And those at the last few others, since differences are taken where widths were found.
+    recent: Recent<T::Cache>,
     modes: Vec<(Vec<f64>, Vec<f64>, f64)>,
     /// Places with mass at which no mode was found.
     failed: usize,
@@ -200,7 +210,14 @@ pub(super) struct Marginal<'a, T: Target> {
 }
 
 impl<'a, T: Target> Marginal<'a, T> {
-    fn new(target: &'a T, x: &[f64], y: &[f64], budget: usize) -> Result<Self, Error> {
+    /// Begins at (x, y); slow evaluations at `then`, one after another, come next.
+    fn new(
+        target: &'a T,
+        x: &[f64],
+        y: &[f64],
+        budget: usize,
+        then: &[f64],
+    ) -> Result<Self, Error> {
         let mut scratch = Scratch::default();
         let outside = || Error::OutsideSupport {
             x: x.to_vec(),
@@ -208,6 +225,11 @@ impl<'a, T: Target> Marginal<'a, T> {
         };
         let mut clock = Clock::default();
         let begun = Instant::now();
+        if !then.is_empty() {
+            let then = then.chunks_exact(x.len());
+            let places: Vec<&[f64]> = std::iter::once(x).chain(then).collect();
+            looks::prefetch_first(target, &places);
+        }
         let slow = prepare(target, x)?.ok_or_else(outside)?;
         clock.slow(begun);
         let mut spent = Info {
@@ -266,6 +288,7 @@ impl<'a, T: Target> Marginal<'a, T> {
                 height: f64::NEG_INFINITY,
             },
             cache: None,
+            recent: Recent::new(x.len()),
             modes: Vec::new(),
             failed: 0,
             visits: Vec::new(),
@@ -292,20 +315,28 @@ impl<'a, T: Target> Marginal<'a, T> {
             return f64::NEG_INFINITY;
         }
         let again = x == self.best.x;
-        if !again {
+        let (was_seen, kept) = match again {
+            true => (true, self.cache.take()),
+            false => self.recent.take(x),
+        };
+        if !was_seen {
             self.spent.slow_evaluations += 1;
-        } else if let Some(cache) = self.cache.take() {
-            // The mode may be sought from another place than before, with what is there already.
-            let height = self.look(x, &cache);
-            self.cache = Some(cache);
-            return height;
         }
-        let (target, rule, mut cache) = (self.target, self.rule.key(), None);
-        let seen = looks::look(target, rule, x, || self.prepare_and_see(x, &mut cache));
+        let (target, rule, mut cache) = (self.target, self.rule.key(), kept);
+        let seen = looks::look(target, rule, x, || match &cache {
+            // The mode may be sought from another place than before, with what is there already.
+            Some(kept) => Ok(Some(self.see(x, kept))),
+            None => self.prepare_and_see(x, &mut cache),
+        });
         match seen {
             Ok(Some(seen)) => {
-                if again || seen.height > self.best.height {
+                if again {
                     self.cache = cache;
+                } else if seen.height > self.best.height {
+                    let before = std::mem::replace(&mut self.cache, cache);
+                    self.recent.put(self.best.x.clone(), before);
+                } else {
+                    self.recent.put(x.to_vec(), cache);
                 }
                 self.take(x, seen)
             }
@@ -376,15 +407,21 @@ impl<T: Target> Surface for Marginal<'_, T> {
     }
 
     /// As many of them as may still be looked at.
-    fn expect(&mut self, xs: &[f64]) {
+    fn expect(&mut self, xs: &[f64], likely: &[f64]) {
         let spent = self.spent.slow_evaluations as usize;
         let left = match self.failure {
             None => self.budget.saturating_sub(spent),
             Some(_) => 0,
         };
-        let xs = xs.chunks_exact(self.best.x.len()).take(left);
-        let xs: Vec<&[f64]> = xs.filter(|x| *x != self.best.x).collect();
-        looks::prefetch(self.target, self.rule.key(), &xs);
+        let p = self.best.x.len();
+        self.recent.hold(xs, p);
+        let unknown = |x: &&[f64]| *x != self.best.x && !self.recent.has(x);
+        let xs: Vec<&[f64]> = xs.chunks_exact(p).filter(unknown).take(left).collect();
+        let left = left - xs.len();
+        // (With many variables a climb takes no differences along pairs.)
+        let likely = likely.chunks_exact(p).filter(unknown);
+        let likely: Vec<&[f64]> = likely.take(if p > MOST_SLOW { 0 } else { left }).collect();
+        looks::prefetch(self.target, self.rule.key(), &xs, &likely);
     }
 }
 
@@ -437,9 +474,12 @@ impl<T: Target> Surface for Scaled<'_, '_, T> {
         true
     }
 
-    fn expect(&mut self, us: &[f64]) {
-        let places = us.chunks_exact(self.steps.len()).map(|u| self.place(u));
-        let places: Vec<f64> = places.flatten().collect();
-        self.marginal.expect(&places);
+    fn expect(&mut self, us: &[f64], likely: &[f64]) {
+        let places = |us: &[f64]| -> Vec<f64> {
+            let places = us.chunks_exact(self.steps.len()).map(|u| self.place(u));
+            places.flatten().collect()
+        };
+        let (us, likely) = (places(us), places(likely));
+        self.marginal.expect(&us, &likely);
     }
 }

@@ -189,6 +189,14 @@ impl<'a, T: Target> Walker<'a, T> {
         Ok(log_marginal)
     }
 
+    /// A visit to a place of the same batch once more: noted as often as it was drawn, and made once.
+    pub fn visit_again(&mut self, x: &[f64]) {
+        let mode = self.modes.iter().rev().find(|mode| mode.x == x).cloned();
+        self.modes.extend(mode);
+        let visit = self.visits.iter().rev().find(|visit| visit.x == x).cloned();
+        self.visits.extend(visit);
+    }
+
     /// The slow evaluation, and what it tells.
     fn visit_now(&mut self, rule: &crate::frame::FrameRule, x: &[f64]) -> Result<Visited, Error> {
         let before = std::mem::take(&mut self.spent);

@@ -361,6 +361,51 @@ fn cheap_slow_moves_visit_the_tails_too() {
     );
 }
 
+/// Fast variables in a funnel, which are slow to move, beside a slow one that is easy: fast evaluations cost next to nothing, so moves are to be made until
+/// the slow one alone limits the run.
+#[test]
+fn fast_moves_are_made_until_fast_variables_no_longer_limit_the_run() {
+    const FAST: usize = 6;
+    let target = Two(keep, |x: &[f64], y: &[f64]| {
+        let log_variance = y[0] - x[0];
+        let square: f64 = y[1..].iter().map(|v| v * v).sum();
+        let width = 0.5 * (FAST - 1) as f64 * log_variance;
+        -0.5 * (x[0] * x[0] + log_variance * log_variance + square * (-log_variance).exp()) - width
+    });
+    let warmup = Warmup {
+        cost: Cost::Ratio(1e5),
+        ..WARMUP
+    };
+    // Steps for an effective draw of x, and of the worst of y; with as many fast-only moves as were chosen, or so many.
+    let times = |seed: u64, moves: Option<usize>| {
+        let mut rng = Rng::stream(seed, 0);
+        let warm = warmup.run(&target, &[0.3], &[0.2; FAST], &mut rng);
+        let mut warm = warm.unwrap();
+        warm.tuning.extra = moves.unwrap_or(warm.tuning.extra);
+        let kernel = warm.tuning.kernel().unwrap();
+        let erased = Erased(&target);
+        let mut chain = Chain::new(&erased as &AnyTarget, kernel, &warm.x, &warm.y, rng).unwrap();
+        let mut columns = vec![Vec::new(); 1 + FAST];
+        for _ in 0..3000 {
+            chain.advance().unwrap();
+            for (column, value) in columns.iter_mut().zip(chain.x().iter().chain(chain.y())) {
+                column.push(*value);
+            }
+        }
+        let time = |column: &Vec<f64>| towline::diagnose::autocorrelation_time(column).value;
+        let worst = columns[1..].iter().map(time).fold(0.0, f64::max);
+        let (x, extra) = (time(&columns[0]), warm.tuning.extra);
+        println!("seed {seed}, {extra} moves: {x:.2} steps, {worst:.2} for the worst of y");
+        (x, worst)
+    };
+    for seed in 0..3 {
+        let (x, y) = times(seed, None);
+        assert!(y < 1.5 * x, "seed {seed}: {y} beside {x}");
+        let (x, y) = times(seed, Some(1));
+        assert!(y > 3.0 * x, "the test cannot fail: {y} beside {x}");
+    }
+}
+
 /// Three speeds: `a` leads to a computation that a busy wait stands for, `b` and `c` follow it and cost nothing.
 struct ThreeSpeeds;
 

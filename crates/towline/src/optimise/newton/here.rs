@@ -5,8 +5,14 @@ use crate::linalg::packed::cholesky;
 use crate::linalg::{Storage, dot};
 use crate::optimise::surface::{Surface, clean};
 
+/// A step that promises less than half of this many log units is mostly the last one.
+const ENDS: f64 = 1.0;
+
 /// From a top looked at twice: steps of so many widths up the slope that is left.
 const UPHILL: [f64; 5] = [2.0, 8.0, 30.0, 120.0, 500.0];
+
+/// Steps off a saddle, in units of how it bends up.
+const SIZES: [f64; 3] = [1.0, 4.0, 0.1];
 
 /// A change of the height that is seen, in log units: a model's rounding may make smaller ones.
 const SEEN: f64 = 1e-7;
@@ -88,12 +94,15 @@ impl<V: Storage, M: Storage> Here<V, M> {
         self.unseen.clear();
         probe.copy(self.at.as_ref());
         beside.iter_mut().for_each(|list| list.fit(dim));
-        let axes = (0..2 * dim).map(|i| (i / 2, i / 2, if i % 2 == 0 { 1.0 } else { -1.0 }));
+        let axes = axes(dim);
         let ahead = if surface.looks_ahead() {
-            // Steps that fit stay as they are, and with them the corners.
-            let corners = pairs(dim).map(|(j, k)| (j, k, 1.0));
-            let corners = corners.filter(|_| mixed && self.steady);
-            surface.expect(&self.places(axes.chain(corners)));
+            // Steps that fit stay as they are, and with them the corners; others mostly do.
+            let corners = |sure: bool| {
+                let all = pairs(dim).map(|(j, k)| (j, k, 1.0));
+                all.filter(move |_| mixed && sure)
+            };
+            let likely = self.places(corners(!self.steady));
+            surface.expect(&self.places(axes.chain(corners(self.steady))), &likely);
             None
         } else {
             self.all_at_once(surface, axes)
@@ -134,7 +143,7 @@ impl<V: Storage, M: Storage> Here<V, M> {
         if mixed && !surface.looks_ahead() {
             ahead = self.all_at_once(surface, corners);
         } else if mixed && !(self.steady && side > 0.0) {
-            surface.expect(&self.places(corners));
+            surface.expect(&self.places(corners), &[]);
         }
         for (i, (j, k)) in pairs(dim).enumerate() {
             let known = ahead.as_ref().map(|all| all[i]);
@@ -171,12 +180,21 @@ impl<V: Storage, M: Storage> Here<V, M> {
 
     /// The places a step along axes j and k (which may be the same), one after another.
     fn places(&self, corners: impl Iterator<Item = (usize, usize, f64)>) -> Vec<f64> {
+        self.places_about(self.at.as_ref(), corners)
+    }
+
+    /// The same about another place.
+    fn places_about(
+        &self,
+        at: &[f64],
+        corners: impl Iterator<Item = (usize, usize, f64)>,
+    ) -> Vec<f64> {
         let mut us = Vec::new();
         for (j, k, side) in corners {
             let begin = us.len();
-            us.extend_from_slice(self.at.as_ref());
-            us[begin + j] = self.at[j] + side * self.steps[j];
-            us[begin + k] = self.at[k] + side * self.steps[k];
+            us.extend_from_slice(at);
+            us[begin + j] = at[j] + side * self.steps[j];
+            us[begin + k] = at[k] + side * self.steps[k];
         }
         us
     }
@@ -305,6 +323,25 @@ impl<V: Storage, M: Storage> Here<V, M> {
         self.steps.as_ref().iter().all(|h| *h > 1e-9)
     }
 
+    /// Says where a whole step leads, and what is likely to be looked at from there: a longer step where nothing says how long it is to be, and else differences
+    /// over steps as they are now, unless the top is so near that the climb will end.
+    fn foretell(&self, surface: &mut impl Surface, ascent: &Ascent<V, M>) {
+        let along = |t: f64| {
+            let both = self.at.as_ref().iter().zip(ascent.step.as_ref());
+            both.map(|(u, p)| u + t * p).collect::<Vec<f64>>()
+        };
+        let (whole, ends) = (along(1.0), self.steady && ascent.decrement < ENDS);
+        let likely = match (ascent.concave, ends) {
+            (false, _) => [along(2.0), along(4.0)].concat(),
+            (true, true) => Vec::new(),
+            (true, false) => {
+                let corners = pairs(self.dim()).map(|(j, k)| (j, k, 1.0));
+                self.places_about(&whole, axes(self.dim()).chain(corners))
+            }
+        };
+        surface.expect(&whole, &likely);
+    }
+
     /// Moves up along the ascent and returns the gain; `None` where no step gains.
     pub fn advance(&mut self, surface: &mut impl Surface, ascent: &Ascent<V, M>) -> Option<f64> {
         // here + t · step, into a list that is there.
@@ -316,6 +353,9 @@ impl<V: Storage, M: Storage> Here<V, M> {
             }
         };
         let (mut t, mut wall) = (1.0, false);
+        if surface.looks_ahead() {
+            self.foretell(surface, ascent);
+        }
         for _ in 0..60 {
             go(t, &self.at, &mut self.best);
             let height = clean(surface.height(self.best.as_ref()));
@@ -389,16 +429,18 @@ impl<V: Storage, M: Storage> Here<V, M> {
     pub fn leave(&mut self, surface: &mut impl Surface, ascent: &Ascent<V, M>) -> Option<()> {
         let (direction, bend) = ascent.upward.as_ref()?;
         let mut best: Option<(Vec<f64>, f64)> = None;
-        for size in [1.0, 4.0, 0.1] {
+        let place = |size: f64, sign: f64| -> Vec<f64> {
+            let t = sign * size / bend.sqrt();
+            let both = self.at.as_ref().iter().zip(direction);
+            both.map(|(u, v)| u + t * v).collect()
+        };
+        if surface.looks_ahead() {
+            let pair = |size: f64| [place(size, 1.0), place(size, -1.0)].concat();
+            surface.expect(&pair(SIZES[0]), &[pair(SIZES[1]), pair(SIZES[2])].concat());
+        }
+        for size in SIZES {
             for sign in [1.0, -1.0] {
-                let t = sign * size / bend.sqrt();
-                let trial: Vec<f64> = self
-                    .at
-                    .as_ref()
-                    .iter()
-                    .zip(direction)
-                    .map(|(u, v)| u + t * v)
-                    .collect();
+                let trial = place(size, sign);
                 let height = clean(surface.height(&trial));
                 if height > best.as_ref().map_or(self.height, |b| b.1) {
                     best = Some((trial, height));
@@ -421,6 +463,11 @@ impl<V: Storage, M: Storage> Here<V, M> {
         }
         self.height + 0.5 * ascent.decrement
     }
+}
+
+/// A step up and down each axis, in the order in which they are looked at.
+fn axes(dim: usize) -> impl Iterator<Item = (usize, usize, f64)> {
+    (0..2 * dim).map(|i| (i / 2, i / 2, if i % 2 == 0 { 1.0 } else { -1.0 }))
 }
 
 /// Pairs of axes, in the order in which their corners are looked at.
