@@ -133,5 +133,6 @@ fn tuning() -> Result<Tuning, towline::Error> {
         trials: Vec::new(),
         notes: Vec::new(),
         remarks: Vec::new(),
+        along: 0,
     })
 }

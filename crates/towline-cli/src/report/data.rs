@@ -448,7 +448,10 @@ fn tuning(run: &RunDir) -> Vec<[String; 2]> {
         ],
         [
             "fast moves after each slow one".into(),
-            tuning.extra.to_string(),
+            match tuning.along {
+                0 => tuning.extra.to_string(),
+                along => format!("{}, and {along} along single variables", tuning.extra),
+            },
         ],
     ];
     let learned = if tuning.surrogate.is_some() {

@@ -2,7 +2,8 @@
 
 use super::enough::Aim;
 use super::limits::extra::{
-    AS_FAST_AS_X, BATCHES, FEWEST, MOST, MOST_EXTRA, MOST_WATCHED, NEARLY_ALL, TIMES, WORTH_SLOW,
+    AS_FAST_AS_X, BATCHES, FEWEST, MOST, MOST_EXTRA, MOST_LEFT, MOST_WATCHED, NEARLY_ALL, PLACES,
+    TIMES, WORTH_SLOW,
 };
 use super::walker::Walker;
 use super::{explore, inner};
@@ -35,12 +36,15 @@ pub(super) fn choose<T: Target>(
     let Some(surrogate) = &tuning.surrogate else {
         return Ok(here);
     };
-    // A conditional may be narrow where few draws come: if y hardly moved there, the tails of y would be missed and nothing would show it.
-    let out = surrogate.heated_draws(explore::heat(walker.x().len(), Aim::Draws), 1, &[], rng);
-    let before = walker.restart(&tuning.rule(tuning.main.frame), &out[0], rng)?;
-    let time = longest_memory(walker, tuning, most, rng, exchange)?;
-    walker.go_back(before);
-    let further = most_worth(time, effective, cost, price).min((cost / price) as usize);
+    // A conditional may be narrow, or of another shape, where few draws come: if y hardly moved there, the tails of y would be missed and nothing would show it.
+    let heat = explore::heat(walker.x().len(), Aim::Draws);
+    let mut longest = 1.0f64;
+    for out in surrogate.heated_draws(heat, PLACES, &[], rng) {
+        let before = walker.restart(&tuning.rule(tuning.main.frame), &out, rng)?;
+        longest = longest.max(longest_memory(walker, tuning, most, rng, exchange)?);
+        walker.go_back(before);
+    }
+    let further = most_worth(longest, effective, cost, price).min((cost / price) as usize);
     Ok(here.max(further))
 }
 
@@ -91,8 +95,31 @@ fn time_of(values: impl ExactSizeIterator<Item = f64>) -> f64 {
         .map(|batch| (batch.iter().sum::<f64>() / size as f64 - mean).powi(2))
         .sum::<f64>()
         / (BATCHES - 1) as f64;
-    let time = size as f64 * of_means / variance;
-    if time.is_finite() { time.max(1.0) } else { 1.0 }
+    let left = of_means / variance;
+    if left.is_finite() {
+        (size as f64 * times_of_batches(left)).max(1.0)
+    } else {
+        1.0
+    }
+}
+
+/// The autocorrelation time, in batches, at which their means have this share of the variance, if correlations fall exponentially.
+///
+/// Of long batches it is that share itself; the means of batches that are short beside it have nearly all of the variance, however long it is.
+fn times_of_batches(left: f64) -> f64 {
+    // A batch is `u` half times long.
+    let share = |u: f64| 2.0 / u * (1.0 + (-u).exp_m1() / u);
+    let left = left.min(MOST_LEFT);
+    let (mut short, mut long) = (1e-3, (4.0 / left).max(1e-2));
+    for _ in 0..60 {
+        let middle = 0.5 * (short + long);
+        if share(middle) > left {
+            short = middle;
+        } else {
+            long = middle;
+        }
+    }
+    2.0 / long
 }
 
 /// Draws of y that k moves are worth, beside those of x, per cost: the k with the most.
@@ -135,6 +162,31 @@ mod tests {
             assert!((found / time).ln().abs() < 1.0, "{found} for {time}");
         }
         assert_eq!(time_of(vec![2.0; 64].into_iter()), 1.0);
+    }
+
+    #[test]
+    fn batches_shorter_than_the_memory_show_it_too() {
+        // Batches of 16 where it is 60 steps: their means have three quarters of the variance, which alone would say 13.
+        let keep: f64 = 59.0 / 61.0;
+        let mut logs = Vec::new();
+        for replicate in 0..40 {
+            let mut rng = Rng::stream(2, replicate);
+            let mut value = rng.normal();
+            let values: Vec<f64> = (0..BATCHES * 16)
+                .map(|_| {
+                    value = keep * value + (1.0 - keep * keep).sqrt() * rng.normal();
+                    value
+                })
+                .collect();
+            logs.push(time_of(values.into_iter()).ln());
+        }
+        logs.sort_by(f64::total_cmp);
+        let median = logs[20].exp();
+        assert!((40.0..90.0).contains(&median), "{median}");
+        // Exactly, where there is no chance in it.
+        let share: f64 = 2.0 / 3.0 * (1.0 + (-3f64).exp_m1() / 3.0);
+        assert!((times_of_batches(share) - 2.0 / 3.0).abs() < 1e-9);
+        assert!((times_of_batches(0.01) - 0.01).abs() < 1e-4);
     }
 
     #[test]

@@ -249,6 +249,9 @@ pub(super) mod trials {
     pub const SAFE_N: usize = 64;
     /// The linear frame must be worth this much more than a searched one to be preferred.
     pub const LINEAR_MARGIN: f64 = 1.5;
+    /// And a searched frame that takes more for granted (axes that stay as they are, widths that do) so much more than one that takes less. Single steps promise
+    /// too much where it does not fit: on twenty coupled nuisances axes seemed worth 1.15 times the full curvature, and were worth half of it.
+    pub const SIMPLER_MARGIN: f64 = 1.25;
     /// After this share of the rounds, settings worth less than this share of the best are tried no more.
     pub const FIRST_ROUNDS: f64 = 0.35;
     pub const HOPELESS: f64 = 0.4;
@@ -263,6 +266,10 @@ pub(super) mod trials {
     pub const WALK_CEILING: f64 = 0.4;
     /// Shares of the learned proposal, of the random walk in the best frame, and of the linear frame.
     pub const WITH_LEARNED: [f64; 3] = [0.82, 0.12, 0.06];
+    /// The same where so many learned proposals are accepted by a fit that predicts fresh visits: what they leave to the others is little, and those cost as
+    /// much. (With .90 where it does not, a boomerang took half as many slow evaluations again.)
+    pub const WELL_LEARNED: f64 = 0.7;
+    pub const WITH_WELL_LEARNED: [f64; 3] = [0.9, 0.07, 0.03];
     pub const WITHOUT_LEARNED: [f64; 3] = [0.0, 0.85, 0.15];
     /// A target that knows its own frames is trusted further, and the linear frame of many variables is a poor one. (With 0.22 for the
     /// random walk, as long as the learned proposal left it the long tails of scales, the worst parameters of six data sets had 2 to 20 % fewer effective draws, and fewer
@@ -273,8 +280,11 @@ pub(super) mod trials {
     /// fits, a chain would stay for thousands of steps, and so hardly ever be there. They may cost as much as the
     /// others together, and their share of the steps lies between these: a chain in a tail waits for one of them.
     pub const SEARCHED_SHARES: [f64; 2] = [0.02, 0.3];
-    /// Trials within this share of the best are as good: the cheapest of them is taken.
+    /// Trials of a target's own frame within this share of the best are as good: the cheapest of them is taken.
     pub const WITHIN_NOISE: f64 = 0.97;
+    /// Of other frames those within this share: taken is the one with the most effective draws for their cost and for their number, since a chain that is
+    /// refused stays longer than single steps show (on twenty coupled nuisances 48 intervals seemed worth no more than 4, and were worth a fifth more).
+    pub const NEARLY_AS_GOOD: f64 = 0.9;
     /// A best acceptance below this says that something is wrong, not that the target is hard.
     pub const HARDLY_ANY: f64 = 0.01;
     /// Drags up to this length are taken instead of shorter ones where they cost at most this much of them.
@@ -282,6 +292,12 @@ pub(super) mod trials {
     pub const NEXT_TO_NOTHING: f64 = 1.05;
     /// The share of a step's cost that fast-only moves may add.
     pub const EXTRA_SHARE: f64 = 0.25;
+    /// With so many fast variables slices along them are made beside those in the frame: each has its turn every other step, unless that costs more than
+    /// this share of a step, at some six evaluations for a slice. (An amplitude that came within a thousandth of its wall stayed there for thirty steps of 500 moves in a frame of
+    /// twenty variables.)
+    pub const FEWEST_ALONG: usize = 3;
+    pub const ALONG_SHARE: f64 = 0.05;
+    pub const SLICE_EVALUATIONS: f64 = 6.0;
     /// Where many variables are fast, so much more is allowed, until y forgets this many times as fast as x.
     pub const MOST_EXTRA_SHARE: f64 = 1.0;
     pub const AS_FAST_AS_X: f64 = 1.5;
@@ -289,6 +305,8 @@ pub(super) mod trials {
 
 /// Fast-only moves after each slow one.
 pub(super) mod extra {
+    /// Places further out at which each chain measures: on twenty coupled nuisances what it takes to forget differs tenfold from place to place.
+    pub const PLACES: usize = 3;
     /// What the measurement may cost at each place, in slow evaluations; and its moves at least and at most.
     pub const WORTH_SLOW: f64 = 10.0;
     pub const FEWEST: usize = 128;
@@ -297,6 +315,8 @@ pub(super) mod extra {
     pub const TIMES: f64 = 40.0;
     /// Batches whose means tell the autocorrelation time.
     pub const BATCHES: usize = 32;
+    /// The largest share of the variance that their means are taken to have: the time is then six batches, and more was hardly seen.
+    pub const MOST_LEFT: f64 = 0.9;
     /// Of many fast variables, about so many are watched.
     pub const MOST_WATCHED: usize = 100;
     /// y should forget this many times as fast as x, or nearly everything at each step: then x alone limits the run.

@@ -557,6 +557,7 @@ fn first_tuning(
         trials: Vec::new(),
         notes: Vec::new(),
         remarks: Vec::new(),
+        along: 0,
     };
     Ok((tuning, place))
 }

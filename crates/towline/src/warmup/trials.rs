@@ -2,9 +2,11 @@
 
 use super::compare::{compare, unsticking};
 use super::limits::trials::{
-    AS_FAST_AS_X, CORRECTING_N, EXTRA_SHARE, HARDLY_ANY, LAPLACE_N, LEARNED_MARGIN, LINEAR_MARGIN,
-    LINEAR_N, MOST_EXTRA_SHARE, NEXT_TO_NOTHING, OWN_N, OWN_WITH_LEARNED, OWN_WITHOUT_LEARNED,
-    SAFE_N, SEARCHED_SHARES, WALK_CEILING, WITH_LEARNED, WITHIN_NOISE, WITHOUT_LEARNED,
+    ALONG_SHARE, AS_FAST_AS_X, CORRECTING_N, EXTRA_SHARE, FEWEST_ALONG, HARDLY_ANY, LAPLACE_N,
+    LEARNED_MARGIN, LINEAR_MARGIN, LINEAR_N, MOST_EXTRA_SHARE, NEARLY_AS_GOOD, NEXT_TO_NOTHING,
+    OWN_N, OWN_WITH_LEARNED, OWN_WITHOUT_LEARNED, SAFE_N, SEARCHED_SHARES, SIMPLER_MARGIN,
+    SLICE_EVALUATIONS, WALK_CEILING, WELL_LEARNED, WITH_LEARNED, WITH_WELL_LEARNED, WITHIN_NOISE,
+    WITHOUT_LEARNED,
 };
 use super::walker::Walker;
 use super::{extra, inner, persistence, start};
@@ -69,7 +71,7 @@ pub(super) fn choose<T: Target>(
     if let Some(safe) = best(&trials, safe) {
         tuning.safe.n = safe.n;
     }
-    let searched = best(&trials, |trial| trial.frame != FrameKind::Linear);
+    let searched = best_searched(&trials);
     if winner.frame == FrameKind::Linear {
         let inner = std::mem::replace(&mut tuning.main.inner, tuning.safe.inner.clone());
         if let Some(Trial { frame, n, .. }) = searched {
@@ -128,6 +130,11 @@ pub(super) fn choose<T: Target>(
             let (x, cost) = (learned.unwrap_or(&winner).effective, winner.cost);
             let forgotten = extra::choose(walker, tuning, x, cost, rng, exchange)?;
             tuning.extra = tuning.extra.max(forgotten);
+            // (Along a variable of a leading block each look would make the medium computation anew.)
+            if d >= FEWEST_ALONG && walker.blocks().is_empty() {
+                let affordable = (ALONG_SHARE * cost / SLICE_EVALUATIONS) as usize;
+                tuning.along = affordable.min(d.div_ceil(2));
+            }
         }
     }
     Ok(())
@@ -152,26 +159,44 @@ fn ladder(tuning: &Tuning, frames: &[FrameKind], d: usize) -> Vec<Setting> {
     settings
 }
 
-/// The trial of most worth; among those as good within the noise of a trial, the cheapest.
+/// The trial of most worth, or one that is nearly as good: in a target's own frame the cheapest, else the surest.
 fn best(trials: &[Trial], among: impl Fn(&Trial) -> bool) -> Option<Trial> {
-    let most = trials
-        .iter()
-        .filter(|trial| among(trial))
-        .map(Trial::worth)
-        .fold(0.0, f64::max);
-    trials
-        .iter()
-        .filter(|trial| among(trial) && trial.worth() >= WITHIN_NOISE * most)
-        .min_by(|a, b| a.cost.total_cmp(&b.cost))
-        .cloned()
+    let among = || trials.iter().filter(|trial| among(trial));
+    let most = among().map(Trial::worth).fold(0.0, f64::max);
+    if among().any(|trial| trial.frame == FrameKind::Own) {
+        among()
+            .filter(|trial| trial.worth() >= WITHIN_NOISE * most)
+            .min_by(|a, b| a.cost.total_cmp(&b.cost))
+            .cloned()
+    } else {
+        let sure = |trial: &Trial| trial.effective * trial.worth();
+        among()
+            .filter(|trial| trial.worth() >= NEARLY_AS_GOOD * most)
+            .max_by(|a, b| sure(a).total_cmp(&sure(b)).then(b.n.cmp(&a.n)))
+            .cloned()
+    }
+}
+
+/// The best setting in a searched frame, of two the one that takes less for granted unless the other is better by a margin.
+fn best_searched(trials: &[Trial]) -> Option<Trial> {
+    let searched = |trial: &Trial| trial.frame != FrameKind::Linear;
+    // The ladder has the one that takes less for granted first.
+    let full = trials.iter().find(|trial| searched(trial))?.frame;
+    let of_full = best(trials, |trial| trial.frame == full);
+    let simpler = best(trials, |trial| searched(trial) && trial.frame != full);
+    match (of_full, simpler) {
+        (Some(full), Some(simpler)) if simpler.worth() > SIMPLER_MARGIN * full.worth() => {
+            Some(simpler)
+        }
+        (full, simpler) => full.or(simpler),
+    }
 }
 
 /// The best setting, where the linear frame has to be better by a margin: in a short trial it looks better than it is, since
 /// a chain that it keeps in some region sees only how well it does there.
 fn preferred(trials: &[Trial]) -> Option<Trial> {
     let linear = best(trials, |trial| trial.frame == FrameKind::Linear);
-    let searched = best(trials, |trial| trial.frame != FrameKind::Linear);
-    match (linear, searched) {
+    match (linear, best_searched(trials)) {
         (Some(linear), Some(searched)) if linear.worth() > LINEAR_MARGIN * searched.worth() => {
             Some(linear)
         }
@@ -189,7 +214,7 @@ fn check_linear<T: Target>(
     rng: &mut Rng,
     exchange: &mut impl Exchange,
 ) -> Result<(), Error> {
-    let Some(searched) = best(trials, |trial| trial.frame != FrameKind::Linear) else {
+    let Some(searched) = best_searched(trials) else {
         return Ok(());
     };
     for _ in 0..LINEAR_N.len() {
@@ -243,6 +268,8 @@ fn learned_proposal<T: Target>(
     if trial.worth() > LEARNED_MARGIN * walk {
         tuning.shares = if winner.frame == FrameKind::Own {
             OWN_WITH_LEARNED
+        } else if trial.acceptance >= WELL_LEARNED && !tuning.is_unsure() {
+            WITH_WELL_LEARNED
         } else {
             WITH_LEARNED
         };

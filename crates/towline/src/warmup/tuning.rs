@@ -3,7 +3,7 @@
 use crate::chain::health::FrameHealth;
 use crate::chain::parts::MixRecord;
 use crate::error::Error;
-use crate::fast::moves::{CrankNicolson, FastMove};
+use crate::fast::moves::{CrankNicolson, FastMove, Slice};
 use crate::frame::anchors::Anchors;
 use crate::frame::laplace::{Curvature, Laplace};
 use crate::frame::{FrameRule, Linear};
@@ -11,7 +11,7 @@ use crate::kernel::{Drag, FastOnly, Kernel};
 use crate::linalg::Factor;
 use crate::slow::proposal::SlowProposal;
 use crate::slow::surrogate::Surrogate;
-use crate::warmup::Prices;
+use crate::warmup::{Prices, UNLEARNED, UNSETTLED};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -52,6 +52,9 @@ pub struct Tuning {
     /// What a reader may want to know, and need not worry about.
     #[serde(default)]
     pub remarks: Vec<String>,
+    /// Slices along the fast variables themselves, each along one of them, after every slow step: the frame does not know of them.
+    #[serde(default)]
+    pub along: usize,
 }
 
 /// How to drag.
@@ -147,6 +150,7 @@ impl Tuning {
         }
         if self.linear.fast_dim() > 0 && self.extra > 0 {
             cycle.push(self.extra_moves());
+            cycle.extend(self.moves_along());
         }
         match cycle.len() {
             1 => Ok(cycle.remove(0)),
@@ -166,6 +170,12 @@ impl Tuning {
         let parts = self.parts();
         let learned = parts.first() == Some(&Part::Learned);
         MixRecord::new(&self.centre, &self.sds(), parts.len(), learned)
+    }
+
+    /// Whether exploring ended without predicting fresh visits: what it has learned may leave out more than trials near the top show.
+    pub(crate) fn is_unsure(&self) -> bool {
+        let said = |remark: &String| remark == UNSETTLED || remark == UNLEARNED;
+        self.remarks.iter().any(said)
     }
 
     /// The standard deviations of x.
@@ -200,6 +210,16 @@ impl Tuning {
         let alone = self.alone.as_ref().unwrap_or(&self.main.inner);
         let extra = FastOnly::new(alone.clone(), self.extra);
         Kernel::FastOnly(extra.in_frame(self.rule(self.main.frame)))
+    }
+
+    /// The slices along the fast variables.
+    ///
+    /// A frame couples variables as they are coupled at its centre. Where they are not, as near a wall that one of them is measured from in logarithms,
+    /// moves in the frame take the others along and are refused.
+    pub(crate) fn moves_along(&self) -> Option<Kernel> {
+        let widths = self.linear.root().sds().iter().map(|sd| 2.0 * sd).collect();
+        let slices = FastMove::Slice(Slice::new(widths));
+        (self.along > 0).then(|| Kernel::FastOnly(FastOnly::new(slices, self.along)))
     }
 
     /// One drag with these settings.

@@ -376,12 +376,14 @@ fn fast_moves_are_made_until_fast_variables_no_longer_limit_the_run() {
         cost: Cost::Ratio(1e5),
         ..WARMUP
     };
-    // Steps for an effective draw of x, and of the worst of y; with as many fast-only moves as were chosen, or so many.
+    // Steps for an effective draw of x, and of the worst of y; with as many fast-only moves as were chosen, or so many and none along the variables.
     let times = |seed: u64, moves: Option<usize>| {
         let mut rng = Rng::stream(seed, 0);
         let warm = warmup.run(&target, &[0.3], &[0.2; FAST], &mut rng);
         let mut warm = warm.unwrap();
-        warm.tuning.extra = moves.unwrap_or(warm.tuning.extra);
+        if let Some(moves) = moves {
+            (warm.tuning.extra, warm.tuning.along) = (moves, 0);
+        }
         let kernel = warm.tuning.kernel().unwrap();
         let erased = Erased(&target);
         let mut chain = Chain::new(&erased as &AnyTarget, kernel, &warm.x, &warm.y, rng).unwrap();
