@@ -267,7 +267,7 @@ pub(super) mod trials {
     /// Shares of the learned proposal, of the random walk in the best frame, and of the linear frame.
     pub const WITH_LEARNED: [f64; 3] = [0.82, 0.12, 0.06];
     /// The same where so many learned proposals are accepted by a fit that predicts fresh visits: what they leave to the others is little, and those cost as
-    /// much. (With .90 where it does not, a boomerang took half as many slow evaluations again.)
+    /// much.
     pub const WELL_LEARNED: f64 = 0.7;
     pub const WITH_WELL_LEARNED: [f64; 3] = [0.9, 0.07, 0.03];
     pub const WITHOUT_LEARNED: [f64; 3] = [0.0, 0.85, 0.15];
