@@ -4,8 +4,9 @@ use crate::known::{Known, following};
 use crate::targets;
 use statrs::function::gamma::ln_gamma;
 use std::f64::consts::{E, PI, TAU};
+use std::sync::Mutex;
 use towline::chain::Solo;
-use towline::estimate::{Estimator, Scale};
+use towline::estimate::{Estimates, Estimator, Scale};
 use towline::{Column, Cost, Model, ModelError, Rng, Role, Target, Warmup};
 
 /// Independent draws from which true moments come.
@@ -140,8 +141,8 @@ impl Model for Squared<'_> {
 pub struct Replicated {
     /// Points.
     pub points: usize,
-    /// Root mean square of the z-scores of means of variables, of their squares, and of ln Z.
-    pub rms: [f64; 3],
+    /// Root mean square of the z-scores of means of variables, of their squares, of their standard deviations, and of ln Z.
+    pub rms: [f64; 4],
     /// The largest z-score.
     pub worst: f64,
     /// Slow evaluations that learning took, in the mean.
@@ -152,9 +153,11 @@ pub struct Replicated {
     pub worth: f64,
     /// How often the weights' tail was called poor.
     pub poor: usize,
+    /// Mean and root mean square of the z-scores of each column's mean, of the variables' standard deviations, and of ln Z.
+    pub scores: Vec<(String, f64, f64)>,
 }
 
-/// Runs a target so many times with each number of points.
+/// Runs a target so many times with each number of points, on all cores.
 ///
 /// # Errors
 /// A model's failure.
@@ -163,78 +166,140 @@ pub fn replicate(
     replicates: u64,
     counts: &[usize],
 ) -> Result<Vec<Replicated>, towline::Error> {
+    let truth = truth(&known.target);
+    let queue = Mutex::new(0..replicates);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut all = std::thread::scope(|scope| {
+        let one = || {
+            let mut done = Vec::new();
+            loop {
+                let next = queue.lock().expect("no worker panics").next();
+                let Some(seed) = next else { break Ok(done) };
+                done.push((seed, once(known, seed, counts)?));
+            }
+        };
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(one)).collect();
+        let mut all = Vec::new();
+        for worker in workers {
+            all.extend(worker.join().expect("no worker panics")?);
+        }
+        Ok::<_, towline::Error>(all)
+    })?;
+    all.sort_by_key(|(seed, _)| *seed);
+    let of = |(k, points): (usize, &usize)| {
+        let now = all
+            .iter()
+            .filter_map(|(_, (learned, found))| Some((*learned, found.get(k)?.as_ref()?)));
+        Replicated::new(known, *points, &truth, &now.collect::<Vec<_>>())
+    };
+    Ok(counts.iter().enumerate().map(of).collect())
+}
+
+/// Slow evaluations that learning took, and what each number of points says.
+type Once = (f64, Vec<Option<Estimates>>);
+
+/// One replicate: learned anew, and weighed.
+fn once(known: &Constant, seed: u64, counts: &[usize]) -> Result<Once, towline::Error> {
     let model = Squared(&known.target);
     let names: Vec<String> = model.columns().into_iter().map(|c| c.name).collect();
-    let truth = truth(&known.target);
-    let mut found: Vec<Replicated> = counts
+    let mut rng = Rng::stream(500 + seed, 0);
+    let warmup = Warmup {
+        cost: Cost::Ratio(1000.0),
+        error: Some(ERROR),
+        ..Warmup::default()
+    };
+    let failed = |source| towline::Error::Model {
+        x: Vec::new(),
+        y: Vec::new(),
+        source,
+    };
+    let (x, y) = known.target.start(&mut rng).map_err(failed)?;
+    let warming = warmup.begin(&model, &x, &y, rng, &mut Solo)?;
+    let warming = warmup.advance(&model, warming, &mut Solo)?;
+    let learned = warming.spent().slow_evaluations as f64;
+    let Some(scale) = Scale::new(warming.tuning(), 700 + seed) else {
+        return Ok((learned, Vec::new()));
+    };
+    let most = counts.iter().copied().max().unwrap_or(0);
+    let places = scale.points(most);
+    let weigh = |(k, x): (usize, &Vec<f64>)| scale.weigh(&model, k, x);
+    let points = places.iter().enumerate().map(weigh);
+    let points = points.collect::<Result<Vec<_>, _>>()?;
+    let estimator = Estimator::new(scale, names, ERROR, 1);
+    let found = counts
         .iter()
-        .map(|&points| Replicated {
-            points,
-            rms: [0.0; 3],
-            worst: 0.0,
-            learned: 0.0,
-            spread: 0.0,
-            worth: 0.0,
-            poor: 0,
-        })
-        .collect();
-    let share = 1.0 / replicates as f64;
-    for seed in 0..replicates {
-        let mut rng = Rng::stream(500 + seed, 0);
-        let warmup = Warmup {
-            cost: Cost::Ratio(1000.0),
-            error: Some(ERROR),
-            ..Warmup::default()
+        .map(|&count| estimator.estimates(&points[..count]));
+    Ok((learned, found.collect()))
+}
+
+impl Replicated {
+    /// From what each replicate learned from and found with so many points.
+    fn new(
+        known: &Constant,
+        points: usize,
+        truth: &[(f64, f64)],
+        all: &[(f64, &Estimates)],
+    ) -> Self {
+        let mut scores: Vec<(String, Vec<f64>)> = Vec::new();
+        let mut note = |name: &str, z: f64| match scores.iter_mut().find(|(n, _)| n == name) {
+            Some((_, list)) => list.push(z),
+            None => scores.push((name.to_owned(), vec![z])),
         };
-        let (x, y) = known
-            .target
-            .start(&mut rng)
-            .map_err(|source| towline::Error::Model {
-                x: Vec::new(),
-                y: Vec::new(),
-                source,
-            })?;
-        let warming = warmup.begin(&model, &x, &y, rng, &mut Solo)?;
-        let warming = warmup.advance(&model, warming, &mut Solo)?;
-        let learned = warming.spent().slow_evaluations as f64;
-        let Some(scale) = Scale::new(warming.tuning(), 700 + seed) else {
-            continue;
-        };
-        let most = counts.iter().copied().max().unwrap_or(0);
-        let mut points = Vec::new();
-        for (k, x) in scale.points(most).iter().enumerate() {
-            points.push(scale.weigh(&model, k, x)?);
-        }
-        let estimator = Estimator::new(scale, names.clone(), ERROR, 1);
-        for one in &mut found {
-            let Some(now) = estimator.estimates(&points[..one.points]) else {
-                continue;
-            };
-            one.poor += usize::from(now.is_poor());
-            one.learned += share * learned;
-            one.spread += share * now.spread;
-            let columns = now.columns.len() as f64;
-            for (k, (column, (mean, error))) in now.columns.iter().zip(&truth).enumerate() {
-                let z = (column.mean - mean) / column.se.hypot(*error);
-                one.rms[k % 2] += z * z * share / (0.5 * columns);
-                one.worst = one.worst.max(z.abs());
+        for (_, now) in all {
+            for (column, (mean, error)) in now.columns.iter().zip(truth) {
+                note(&column.name, (column.mean - mean) / column.se.hypot(*error));
+            }
+            // Each variable is followed by its square.
+            for (k, column) in now.columns.iter().enumerate().step_by(2) {
+                let sd = (truth[k + 1].0 - truth[k].0.powi(2)).sqrt();
+                let z = (column.sd - sd) / column.se_sd.hypot(truth[k + 1].1 / (2.0 * sd));
+                note(&format!("sd of {}", column.name), z);
             }
             if let Some(evidence) = now.evidence {
-                let z = (evidence.ln_z - known.ln_z) / evidence.se;
-                one.rms[2] += z * z * share;
-                one.worst = one.worst.max(z.abs());
+                note("ln Z", (evidence.ln_z - known.ln_z) / evidence.se);
             }
+        }
+        let rms = |lists: &[(String, Vec<f64>)]| {
+            let squares = lists.iter().flat_map(|(_, z)| z).map(|z| z * z);
+            let count = lists.iter().map(|(_, z)| z.len()).sum::<usize>();
+            (squares.sum::<f64>() / count as f64).sqrt()
+        };
+        let every_second = |from: usize| -> Vec<_> {
+            let columns = scores.iter().take(truth.len());
+            columns.skip(from).step_by(2).cloned().collect()
+        };
+        let (sds, evidence) = scores[truth.len()..].split_at(truth.len() / 2);
+        let share = 1.0 / all.len() as f64;
+        let mean = |of: &dyn Fn(&(f64, &Estimates)) -> f64| share * all.iter().map(of).sum::<f64>();
+        let worth = |(learned, now): &(f64, &Estimates)| {
             let slow = now.columns[..2 * known.target.slow].iter().step_by(2);
-            let least = slow
-                .map(|c| c.equivalent_draws)
-                .fold(f64::INFINITY, f64::min);
-            one.worth += share * least / (learned + one.points as f64);
+            let least = slow.map(|c| c.equivalent_draws);
+            least.fold(f64::INFINITY, f64::min) / (learned + points as f64)
+        };
+        let all_scores = scores.iter().flat_map(|(_, z)| z);
+        Self {
+            points,
+            rms: [
+                rms(&every_second(0)),
+                rms(&every_second(1)),
+                rms(sds),
+                rms(evidence),
+            ],
+            worst: all_scores.fold(0.0, |most: f64, z| most.max(z.abs())),
+            learned: mean(&|(learned, _)| *learned),
+            spread: mean(&|(_, now)| now.spread),
+            worth: mean(&worth),
+            poor: all.iter().filter(|(_, now)| now.is_poor()).count(),
+            scores: scores
+                .iter()
+                .map(|one| {
+                    let (name, z) = one;
+                    let mean = z.iter().sum::<f64>() / z.len() as f64;
+                    (name.clone(), mean, rms(std::slice::from_ref(one)))
+                })
+                .collect(),
         }
     }
-    for one in &mut found {
-        one.rms = one.rms.map(f64::sqrt);
-    }
-    Ok(found)
 }
 
 /// The means of all columns with their errors, by independent draws.

@@ -22,7 +22,7 @@ pub struct Estimates {
     pub failed: usize,
     /// Fast evaluations that the weights took.
     pub fast_evals: u64,
-    /// The standard deviation of the log weights.
+    /// The standard deviation of the log weights, under the posterior.
     pub spread: f64,
     /// The part of it that is noise of the fast draws, root mean square.
     pub noise: f64,
@@ -141,6 +141,7 @@ impl Estimator {
         let basis = Controls::for_points(points.len(), free)
             .find_map(|controls| Basis::new(controls, &whitened, &ratios, &weights))
             .or_else(|| Basis::plain(Controls::none(), &weights))?;
+        let plain = Basis::plain(Controls::none(), &weights);
         let used = basis.controls();
         let width = names.len() + 1;
         let columns = names.iter().enumerate().map(|(k, name)| {
@@ -152,7 +153,12 @@ impl Estimator {
                     .collect()
             };
             let draws: Vec<Vec<f64>> = points.iter().map(of).collect();
-            basis.column(name, &draws)
+            let column = basis.column(name, &draws);
+            // Controls may take away more of a mean square than there is; plain weights leave something, unless it is a constant.
+            match &plain {
+                Some(plain) if column.sd == 0.0 => plain.column(name, &draws),
+                _ => column,
+            }
         });
         let columns: Vec<ColumnEstimate> = columns.collect();
         let shares = basis.shares();
@@ -169,7 +175,7 @@ impl Estimator {
             points: points.len(),
             failed: points.iter().filter(|p| p.failure.is_some()).count(),
             fast_evals: points.iter().map(|p| p.fast_evaluations).sum(),
-            spread: spread(points, &ratios),
+            spread: spread(points, &weights),
             noise: noise.sqrt(),
             pareto_k: Some(shape).filter(|k| k.is_finite()),
             controls: used,
@@ -201,17 +207,17 @@ impl Estimates {
     }
 }
 
-/// The standard deviation of ln π/π̃ under π̃, of points that have mass.
-fn spread(points: &[Weighted], ratios: &[f64]) -> f64 {
+/// The standard deviation of ln π/π̃ under π: of points drawn far out from π̃ heated, where there is next to no mass, it knows nothing.
+fn spread(points: &[Weighted], weights: &[f64]) -> f64 {
     let massive = || {
-        let all = points.iter().zip(ratios);
-        all.filter(|(point, _)| point.log_weight.is_finite())
-            .map(|(point, ratio)| (point.log_weight, ratio))
+        let all = points.iter().zip(weights);
+        all.filter(|(_, weight)| **weight > 0.0)
+            .map(|(point, weight)| (point.log_weight, weight))
     };
-    let total: f64 = massive().map(|(_, ratio)| ratio).sum();
-    let mean = massive().map(|(log, ratio)| ratio * log).sum::<f64>() / total;
+    let total: f64 = massive().map(|(_, weight)| weight).sum();
+    let mean = massive().map(|(log, weight)| weight * log).sum::<f64>() / total;
     let squares: f64 = massive()
-        .map(|(log, ratio)| ratio * (log - mean).powi(2))
+        .map(|(log, weight)| weight * (log - mean).powi(2))
         .sum();
     (squares / total).sqrt()
 }

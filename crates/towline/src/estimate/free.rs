@@ -84,29 +84,45 @@ impl Free {
         self.chains.iter().flatten()
     }
 
-    /// ln ∫π̃ dx and its standard error: half of the chains make the neighbour, the others measure against it.
+    /// ln ∫π̃ dx and its standard error: each half of the chains makes a neighbour against which the other half measures.
     pub fn log_constant(&self, surrogate: &Surrogate, seed: u64) -> Option<(f64, f64)> {
-        let (for_fit, for_bridge) = self.chains.split_at(CHAINS / 2);
-        let first = |chain: &Vec<Vec<f64>>| chain[..LENGTH.min(chain.len())].to_vec();
-        let for_fit: Vec<Vec<f64>> = for_fit.iter().flat_map(first).collect();
-        let neighbour = surrogate.neighbour(&for_fit)?;
-        let at_p: Vec<Vec<f64>> = for_bridge
-            .iter()
-            .map(|chain| {
-                let some = chain.iter().take(LENGTH);
-                some.map(|w| neighbour.log_ratio(w)).collect()
-            })
-            .collect();
-        let at_q: Vec<Vec<f64>> = (0..for_bridge.len())
-            .map(|k| {
-                let mut rng = Purpose::Bridge.stream(seed, k as u64);
-                (0..BLOCK)
-                    .map(|_| neighbour.log_ratio(&neighbour.draw(&mut rng)))
-                    .collect()
-            })
-            .collect();
-        Some(bridge(&at_p, &at_q)).filter(|(log, error)| log.is_finite() && error.is_finite())
+        let (first, second) = self.chains.split_at(CHAINS / 2);
+        let (one, other) = (
+            measured(surrogate, first, second, seed, 0)?,
+            measured(surrogate, second, first, seed, CHAINS)?,
+        );
+        let both = (0.5 * (one.0 + other.0), 0.5 * one.1.hypot(other.1));
+        Some(both).filter(|(log, error)| log.is_finite() && error.is_finite())
     }
+}
+
+/// ln ∫π̃ dx by some chains, against a neighbour that was made of others, whose draws have the streams from this one on.
+fn measured(
+    surrogate: &Surrogate,
+    for_fit: &[Vec<Vec<f64>>],
+    for_bridge: &[Vec<Vec<f64>>],
+    seed: u64,
+    stream: usize,
+) -> Option<(f64, f64)> {
+    let first = |chain: &Vec<Vec<f64>>| chain[..LENGTH.min(chain.len())].to_vec();
+    let for_fit: Vec<Vec<f64>> = for_fit.iter().flat_map(first).collect();
+    let neighbour = surrogate.neighbour(&for_fit)?;
+    let at_p: Vec<Vec<f64>> = for_bridge
+        .iter()
+        .map(|chain| {
+            let some = chain.iter().take(LENGTH);
+            some.map(|w| neighbour.log_ratio(w)).collect()
+        })
+        .collect();
+    let at_q: Vec<Vec<f64>> = (0..for_bridge.len())
+        .map(|k| {
+            let mut rng = Purpose::Bridge.stream(seed, (stream + k) as u64);
+            (0..BLOCK)
+                .map(|_| neighbour.log_ratio(&neighbour.draw(&mut rng)))
+                .collect()
+        })
+        .collect();
+    Some(bridge(&at_p, &at_q))
 }
 
 /// Draws of π̃ for slow points, whitened, by a chain of their own: the first of them are the same however many there are.

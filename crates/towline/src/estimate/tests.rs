@@ -302,6 +302,54 @@ fn learned(noise: f64) -> crate::Tuning {
 }
 
 #[test]
+fn a_variance_that_controls_make_negative_is_estimated_without_them() {
+    let tuning = learned(0.3);
+    let names: Vec<String> = Neal1.columns().into_iter().map(|c| c.name).collect();
+    let width = names.len() + 1;
+    // The intercept of a regression gives some points less than nothing: what is one there and zero elsewhere has a mean square below zero.
+    let found = (900..960).find_map(|seed| {
+        let scale = Scale::new(&tuning, seed).unwrap();
+        let weigh = |(k, x): (usize, &Vec<f64>)| scale.weigh(&Neal1, k, x).unwrap();
+        let points: Vec<_> = scale.points(30).iter().enumerate().map(weigh).collect();
+        let estimator = Estimator::new(scale, names.clone(), 0.03, 1);
+        let shares = estimator.estimates(&points).unwrap().shares;
+        let below = shares.iter().position(|share| *share < -1e-4)?;
+        Some((estimator, points, below))
+    });
+    let (estimator, mut points, below) = found.expect("the test cannot fail");
+    for (k, point) in points.iter_mut().enumerate() {
+        for row in point.rows.chunks_exact_mut(width) {
+            row[0] = f64::from(u8::from(k == below));
+            row[1] = 7.0;
+        }
+    }
+    let found = estimator.estimates(&points).unwrap();
+    let [odd, constant] = [&found.columns[0], &found.columns[1]];
+    assert!(odd.sd > 0.0 && odd.se > 0.0 && odd.se_sd > 0.0, "{odd:?}");
+    assert!(odd.mean > 0.0 && odd.mean < 1.0, "{odd:?}");
+    // A constant has no spread, however it is looked at.
+    assert!(
+        constant.sd.abs() < 1e-12 && (constant.mean - 7.0).abs() < 1e-9,
+        "{constant:?}"
+    );
+}
+
+#[test]
+fn the_spread_of_the_weights_knows_nothing_of_places_without_mass() {
+    let tuning = learned(0.3);
+    let names: Vec<String> = Neal1.columns().into_iter().map(|c| c.name).collect();
+    let scale = Scale::new(&tuning, 902).unwrap();
+    let weigh = |(k, x): (usize, &Vec<f64>)| scale.weigh(&Neal1, k, x).unwrap();
+    let mut points: Vec<_> = scale.points(60).iter().enumerate().map(weigh).collect();
+    let estimator = Estimator::new(scale.clone(), names, 0.03, 1);
+    let before = estimator.estimates(&points).unwrap().spread;
+    // A heated point so far down that its square is beyond what numbers hold.
+    points[2].log_weight = -1e200;
+    let after = estimator.estimates(&points).unwrap().spread;
+    assert!((after - before).abs() < 0.2 * before, "{before} {after}");
+}
+
+#[test]
 fn errors_of_means_and_of_the_evidence_are_what_they_say() {
     let tuning = learned(0.3);
     let names: Vec<String> = Neal1.columns().into_iter().map(|c| c.name).collect();
