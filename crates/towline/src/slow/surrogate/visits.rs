@@ -136,16 +136,19 @@ impl Samples {
             .filter(|(seen, _)| seen.distance > TAIL_FROM * radius && seen.distance.is_finite())
             .map(|(seen, log)| (seen.w, log))
             .collect();
-        list.retain(|sample| sample.distance <= FIT_REACH.max(reach) / reach * radius);
-        barred.retain(|sample| sample.distance <= FIT_REACH.max(reach) / reach * radius);
+        let near = |sample: &Sample| sample.distance <= FIT_REACH.max(reach) / reach * radius;
+        list.retain(near);
+        barred.retain(near);
         let faces = if dim <= FACE_MOST_SLOW {
             let with: Vec<&[f64]> = list.iter().map(|sample| &sample.w[..]).collect();
             let massless = visits.iter().filter(|visit| {
                 visit.x.len() == dim && visit.log_marginal < top - depth - FACE_FALL
             });
+            // Far out even a normal tail is without mass, and lies hardly beyond what has mass as seen along most normals: no wall is told by that.
             let without: Vec<Vec<f64>> = massless
-                .map(|visit| sample(&visit.x, 0.0).w)
-                .filter(|w| w.iter().all(|v| v.is_finite()))
+                .map(|visit| sample(&visit.x, 0.0))
+                .filter(near)
+                .map(|sample| sample.w)
                 .collect();
             let without: Vec<&[f64]> = without.iter().map(Vec::as_slice).collect();
             faces::find(&with, &without)

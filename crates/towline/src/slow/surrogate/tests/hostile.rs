@@ -142,3 +142,44 @@ fn a_surrogate_of_another_dimension_or_damaged_is_refused() {
     surrogate.shape.guard.radius = f64::NAN;
     assert!(surrogate.validate(2).is_err());
 }
+
+#[test]
+fn places_far_down_a_normal_tail_are_no_wall() {
+    // Probes far outside, and a look around one of them: all hundreds of log units down, and hardly beyond the visits along most normals.
+    const DIM: usize = 6;
+    for seed in 0..12 {
+        let mut visits = visits_at_normals(90, DIM, 600 + seed, gaussian);
+        let mut rng = Rng::stream(700 + seed, 0);
+        let mut far = |radius: f64| -> Vec<f64> {
+            let raw: Vec<f64> = (0..DIM).map(|_| rng.normal()).collect();
+            let length = raw.iter().map(|v| v * v).sum::<f64>().sqrt();
+            raw.iter().map(|v| radius * v / length).collect()
+        };
+        let mut places: Vec<Vec<f64>> = [16.0, 26.0, 40.0, 40.0].map(&mut far).to_vec();
+        for k in 0..DIM {
+            for step in [0.5, -0.5] {
+                let mut beside = places[1].clone();
+                beside[k] += step;
+                places.push(beside);
+            }
+        }
+        let opposite: Vec<Vec<f64>> = places
+            .iter()
+            .map(|x| x.iter().map(|v| -v).collect())
+            .collect();
+        visits.extend(places.into_iter().chain(opposite).map(|x| Visit {
+            log_marginal: gaussian(&x),
+            x,
+        }));
+        let surrogate = fit(&visits, DIM).unwrap();
+        // What a wall there bars is mass that weights would never see.
+        let mut apart = 0.0_f64;
+        for _ in 0..2000 {
+            let x: Vec<f64> = (0..DIM).map(|_| rng.normal()).collect();
+            let off = surrogate.log_density(&x) - gaussian(&x);
+            apart = apart.max(-off);
+        }
+        assert!(surrogate.shape.faces.is_empty(), "seed {seed}: {apart}");
+        assert!(apart < 1.0, "seed {seed}: {apart}");
+    }
+}
