@@ -42,6 +42,8 @@ pub(super) mod start {
     /// And so is one that came to a top, but from so many log units below.
     pub const FROM_AFAR: f64 = 100.0;
     pub const MOST_CLIMBS: usize = 6;
+    /// A search for what is not known ends where so many of its best places, one after another, are known.
+    pub const RETURNED: usize = 2;
     /// Where slow points are weighed, a parabola that foretold the height at its top to this many log units is near enough: exploring goes on from
     /// there, and another look at the curvature of six variables takes as many slow evaluations as a batch of visits.
     pub const FORETOLD_OF_WEIGHTS: f64 = 0.1;
@@ -164,11 +166,19 @@ pub(super) mod probe {
     pub const DIRECTIONS_OF_WEIGHTS: usize = 4;
     /// So many log units above the fit, whose tails are heavy already, is a surprise.
     pub const SURPRISE: f64 = 4.0;
+    /// And where slow points are weighed, so is a depth for its distance this share of what the nearer probe's was.
+    pub const SOFT: f64 = 0.8;
     /// Unless the way up from there, by differences over so many standard deviations, leads back within this cosine of the straight way.
     pub const STEP: f64 = 0.5;
     pub const HOMEWARD: f64 = 0.8;
     /// And it rises all the way, looked at about so many standard deviations apart.
     pub const BETWEEN: f64 = 2.0;
+    /// From a place that is only soft within this, since another mode is hardly off the way when it is seen from afar.
+    pub const STRAIGHT: f64 = 0.95;
+    /// Where slow points are weighed, a way up that leads to the side is followed there by one step of a parabola that bends at least so much (one is as
+    /// what is known does). Where that gains more than so many times what it promised, it is no tail.
+    pub const LEAST_BEND: f64 = 0.25;
+    pub const KEPT_PROMISE: f64 = 2.0;
 }
 
 /// Several modes of the fast variables, and tempered transitions between them.

@@ -4,6 +4,7 @@ mod coupling;
 mod line;
 mod look;
 mod recent;
+mod unknown;
 mod walls;
 
 use super::known;
@@ -28,6 +29,7 @@ use crate::target::{Scratch, Target};
 pub(super) use line::line_through;
 use look::Seen;
 use recent::Recent;
+pub(super) use unknown::{Known, search_the_unknown};
 
 /// Where a chain may begin, and how wide the target is there.
 pub(super) struct Found {
@@ -78,21 +80,28 @@ pub(super) fn search<T: Target>(
     if x.is_empty() {
         return found(marginal, None, 0);
     }
+    let slow = climbs(&mut marginal, x, budget);
+    found(marginal, slow, x.len())
+}
+
+/// Climbs, each from the best place of the one before, until little is gained; the covariance that the last of them told.
+fn climbs<T: Target>(marginal: &mut Marginal<'_, T>, x: &[f64], budget: usize) -> Option<Factor> {
     let (mut from, mut slow) = (x.to_vec(), None);
     for _ in 0..MOST_CLIMBS {
         let before = marginal.height(&from);
-        let (arrived, covariance) = climb_from(&mut marginal, &from, before);
+        let (arrived, covariance) = climb_from(marginal, &from, before);
         slow = covariance.or(slow);
         // Widths felt far down are those of a cliff: a climb in their units may spend all it has on the way, or take a slope, over steps so
         // small, for a top.
         let gained = marginal.best.height - before;
-        if gained < STILL_GAINS || arrived && gained < FROM_AFAR {
+        let settled = gained < STILL_GAINS || arrived && gained < FROM_AFAR;
+        if settled || marginal.has_returned() {
             break;
         }
         from.clone_from(&marginal.best.x);
         marginal.budget = marginal.spent.slow_evaluations as usize + budget;
     }
-    found(marginal, slow, x.len())
+    slow
 }
 
 /// A climb in units of the widths at its start: whether it came to a top, and the covariance there, where it tells one.
@@ -207,6 +216,9 @@ pub(super) struct Marginal<'a, T: Target> {
     scratch: Scratch,
     failure: Option<Error>,
     clock: Clock,
+    /// What is known beforehand, and how many of the best places, one after another, were of it.
+    is_known: Option<&'a Known<'a>>,
+    returned: usize,
 }
 
 impl<'a, T: Target> Marginal<'a, T> {
@@ -298,6 +310,8 @@ impl<'a, T: Target> Marginal<'a, T> {
             scratch,
             failure: None,
             clock,
+            is_known: None,
+            returned: 0,
         };
         marginal.look(x, &slow.cache);
         if marginal.modes.is_empty() || marginal.is_walled(&slow.cache) {
@@ -311,7 +325,8 @@ impl<'a, T: Target> Marginal<'a, T> {
     }
 
     pub fn height(&mut self, x: &[f64]) -> f64 {
-        if self.spent.slow_evaluations as usize >= self.budget || self.failure.is_some() {
+        let spent = self.spent.slow_evaluations as usize;
+        if spent >= self.budget || self.failure.is_some() || self.has_returned() {
             return f64::NEG_INFINITY;
         }
         let again = x == self.best.x;
@@ -409,9 +424,9 @@ impl<T: Target> Surface for Marginal<'_, T> {
     /// As many of them as may still be looked at.
     fn expect(&mut self, xs: &[f64], likely: &[f64]) {
         let spent = self.spent.slow_evaluations as usize;
-        let left = match self.failure {
-            None => self.budget.saturating_sub(spent),
-            Some(_) => 0,
+        let left = match self.failure.is_some() || self.has_returned() {
+            false => self.budget.saturating_sub(spent),
+            true => 0,
         };
         let p = self.best.x.len();
         self.recent.hold(xs, p);

@@ -2,6 +2,7 @@
 
 use super::limits::walker::{SEARCH_BUDGET, SUFFICES};
 use super::looks;
+use super::start::Known;
 use super::tilt::Crossing;
 use super::{Warming, learned, modes_of, start, tilt};
 use crate::chain::exchange::{Exchange, first_decides};
@@ -13,7 +14,6 @@ use crate::kernel::info::Info;
 use crate::kernel::state::{Sighting, Slow, State, Workspace, evaluate, prepare};
 use crate::kernel::{Drag, Kernel, Proposed};
 use crate::linalg::farthest;
-use crate::optimise::surface::FORETOLD;
 use crate::random::Rng;
 use crate::slow::proposal::SlowProposal;
 use crate::slow::surrogate::{Surrogate, Visit};
@@ -224,8 +224,13 @@ impl<'a, T: Target> Walker<'a, T> {
         matches!(value, Ok(f64::NEG_INFINITY))
     }
 
-    /// Climbs from a place in x (and the mode of y there) to a top of the estimated marginal, and returns what it met on the way.
-    pub fn search_from(&mut self, rule: &FrameRule, x: &[f64]) -> Result<Vec<Visit>, Error> {
+    /// Climbs from a place in x (and the mode of y there) to a top of the estimated marginal, or to what is known, and returns what it met on the way.
+    pub fn search_from(
+        &mut self,
+        rule: &FrameRule,
+        x: &[f64],
+        is_known: &Known<'_>,
+    ) -> Result<Vec<Visit>, Error> {
         self.spent.slow_evaluations += 1;
         let Some(mut slow) = prepare(self.target, x)? else {
             return Ok(Vec::new());
@@ -234,10 +239,10 @@ impl<'a, T: Target> Walker<'a, T> {
         self.note_visits();
         let mut y = vec![0.0; self.state.y.len()];
         rule.of(&slow).to_y(&vec![0.0; y.len()], &mut y);
-        let found = start::search(self.target, x, &y, SEARCH_BUDGET, FORETOLD, None)?;
-        self.spent += found.spent;
-        self.modes.extend(modes_of(&found.visits));
-        let met: Vec<Visit> = found.visits.into_iter().filter_map(learned).collect();
+        let (seen, spent) = start::search_the_unknown(self.target, x, &y, SEARCH_BUDGET, is_known)?;
+        self.spent += spent;
+        self.modes.extend(modes_of(&seen));
+        let met: Vec<Visit> = seen.into_iter().filter_map(learned).collect();
         self.visits.extend(met.iter().cloned());
         Ok(met)
     }

@@ -2,6 +2,7 @@
 
 mod allocation;
 mod arviz_agreement;
+mod aside;
 mod bad_input;
 mod common;
 mod frames;

@@ -106,6 +106,10 @@ impl<T: Target> Marginal<'_, T> {
         }
         self.visits.push(sighting);
         if height > self.best.height {
+            self.returned = match self.is_known.is_some_and(|known| known(x, height)) {
+                true => self.returned + 1,
+                false => 0,
+            };
             self.best = Best {
                 x: x.to_vec(),
                 y,
