@@ -166,7 +166,7 @@ pub(super) mod probe {
     pub const DIRECTIONS_OF_WEIGHTS: usize = 4;
     /// So many log units above the fit, whose tails are heavy already, is a surprise.
     pub const SURPRISE: f64 = 4.0;
-    /// And where slow points are weighed, so is a depth for its distance this share of what the nearer probe's was.
+    /// And so is a depth for its distance this share of what the nearer probe's was.
     pub const SOFT: f64 = 0.8;
     /// Unless the way up from there, by differences over so many standard deviations, leads back within this cosine of the straight way.
     pub const STEP: f64 = 0.5;
@@ -175,7 +175,7 @@ pub(super) mod probe {
     pub const BETWEEN: f64 = 2.0;
     /// From a place that is only soft within this, since another mode is hardly off the way when it is seen from afar.
     pub const STRAIGHT: f64 = 0.95;
-    /// Where slow points are weighed, a way up that leads to the side is followed there by one step of a parabola that bends at least so much (one is as
+    /// A way up that leads to the side is followed there by one step of a parabola that bends at least so much (one is as
     /// what is known does). Where that gains more than so many times what it promised, it is no tail.
     pub const LEAST_BEND: f64 = 0.25;
     pub const KEPT_PROMISE: f64 = 2.0;

@@ -40,34 +40,35 @@ pub(super) fn far<T: Target>(
     let heights = looking.at(&points)?;
     looking.note();
     let p = fitted.dim();
-    let surprising = most_surprising(fitted, &points, &heights).map(|k| (k, HOMEWARD));
-    // What chains miss, draws that begin apart may show; weights know only what was learned.
-    let asides = aim != Aim::Draws;
-    let soft = || match asides && p > 1 {
-        true => softest(&heights, best(looking.visits)).map(|k| (k, STRAIGHT)),
-        false => None,
+    let surprising = most_surprising(fitted, &points, &heights);
+    let soft = || match p {
+        1 => None,
+        _ => softest(&heights, best(looking.visits)),
     };
-    let Some((k, straight)) = surprising.or_else(soft) else {
+    let Some(k) = surprising.or_else(soft) else {
         return Ok((false, looking.spent));
     };
-    let place = &points[k];
-    let homeward = leads_home(&mut looking, fitted, asides, straight, place, heights[k])?;
-    // Weights are made of few visits: what was seen of a tail along a single ray would tell the fit too much.
-    if !(homeward && asides) {
+    let (place, straight) = match surprising {
+        Some(_) => (&points[k], HOMEWARD),
+        None => (&points[k], STRAIGHT),
+    };
+    let (mut met, mut more) = (Vec::new(), false);
+    if !leads_home(&mut looking, fitted, straight, place, heights[k])? {
+        let enough = best(looking.visits) - depth(p);
+        let is_surprising = |x: &[f64], height: f64| height - fitted.log_density(x) > SURPRISE;
+        let is_known = |x: &[f64], height: f64| height > enough && !is_surprising(x, height);
+        met = looking.search_from(place, &is_known)?;
+        // A search that came back to what is known has only seen that the fit falls too steeply where nobody comes.
+        let is_new = |visit: &Visit| {
+            visit.log_marginal > enough && is_surprising(&visit.x, visit.log_marginal)
+        };
+        more = best(&met) <= enough || met.iter().any(is_new);
+    }
+    // What was seen of a tail that is known well enough, along a single ray, would tell the fit too much.
+    if more || surprising.is_some() {
         looking.note();
+        looking.visits.extend(met);
     }
-    if homeward {
-        return Ok((false, looking.spent));
-    }
-    let enough = best(looking.visits) - depth(p);
-    let is_surprising = |x: &[f64], height: f64| height - fitted.log_density(x) > SURPRISE;
-    let is_known = |x: &[f64], height: f64| height > enough && !is_surprising(x, height);
-    let met = looking.search_from(place, &is_known)?;
-    // A search that came back to what is known has only seen that the fit falls too steeply where nobody comes.
-    let is_new =
-        |visit: &Visit| visit.log_marginal > enough && is_surprising(&visit.x, visit.log_marginal);
-    let more = best(&met) <= enough || met.iter().any(is_new);
-    looking.visits.extend(met);
     Ok((more, looking.spent))
 }
 
@@ -152,11 +153,10 @@ fn ring_of(probe: usize) -> usize {
 }
 
 /// Whether the way up from a place of such a height leads straight back to the centre, and nothing lies on that way: then it is a tail of what is known, and not
-/// the foot of something else. With `asides` also where it leads to the side first, and then back.
+/// the foot of something else. Also where it leads to the side first, and then back.
 fn leads_home<T: Target, E: Exchange>(
     looking: &mut Looking<'_, '_, T, E>,
     fitted: &Surrogate,
-    asides: bool,
     straight: f64,
     place: &[f64],
     height: f64,
@@ -186,8 +186,8 @@ fn leads_home<T: Target, E: Exchange>(
         .map(|pair| (pair[0] - pair[1]) / (2.0 * STEP))
         .collect();
     let cosine = dot(&slope, &home) / (dot(&slope, &slope) * dot(&home, &home)).sqrt();
-    if cosine >= straight || !asides {
-        return Ok(cosine >= straight);
+    if cosine >= straight {
+        return Ok(true);
     }
     // The way home rises, and the steepest way up leads elsewhere: to the side, where a tail that bends is highest so far out, or to something else.
     let bends: Vec<f64> = around

@@ -1,10 +1,10 @@
-//! With `error` no chain shows what warm-up has not seen: a second mode to the side of the first must be found before slow points are weighed.
+//! A second mode to the side of the first must be found by warm-up: with `error` no chain shows what it has not seen, and chains that begin together agree.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use towline::run::{Ended, Run, Settings};
 use towline::store::RunDir;
-use towline::{Column, Cost, Model, ModelError, Rng, Role, Target};
+use towline::{Column, Cost, Model, ModelError, Rng, Role, RunSummary, Target};
 
 const SLOW: usize = 5;
 /// Where the second mode is, twelve standard deviations from the first and along no variable.
@@ -82,4 +82,31 @@ fn a_second_mode_to_the_side_is_found_before_points_are_weighed() {
     }
     // Probes go along four directions both ways: from none of them may the other mode be seen. (Before a soft flank was looked at, none found it.)
     assert!(found >= SEEDS - 2, "{found} of {SEEDS}");
+}
+
+#[test]
+fn chains_draw_from_both_modes() {
+    for seed in 1..=4 {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = Settings {
+            chains: 4,
+            draws: 500,
+            seed,
+            cost: Cost::Ratio(1e5),
+            ..Settings::default()
+        };
+        let path = folder.path().join("run");
+        let run = Run::create(&path, Arc::new(Pair), "pair".into(), settings).unwrap();
+        run.go(Arc::new(AtomicBool::new(false)), &mut |_| ())
+            .unwrap();
+        let summary = RunSummary::of(&RunDir::open(&path).unwrap(), None).unwrap();
+        let parameters = summary.parameters[..SLOW].iter().zip(THERE);
+        for (parameter, there) in parameters {
+            let one = &parameter.summary;
+            let z = (one.mean - 0.5 * there) / one.mcse_mean;
+            assert!(z.abs() < 4.5, "seed {seed}: {one:?}");
+            let sd = (1.0 + 0.25 * there * there).sqrt();
+            assert!((one.sd / sd - 1.0).abs() < 0.1, "seed {seed}: {one:?}");
+        }
+    }
 }
