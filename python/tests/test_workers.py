@@ -67,8 +67,9 @@ def read(folder):
     return sorted(lines, key=lambda line: line[2])
 
 
-# Guesses of four workers that may prove wrong: a few rounds of the search, in each of which three of them may be idle.
-MOST_GUESSES = 24
+# Guesses of four workers that may prove wrong: a few rounds of each search (from the start, and from a place far outside that is looked at), in each of which three of them
+# may be idle.
+MOST_GUESSES = 48
 
 
 def at_a_time(lines):

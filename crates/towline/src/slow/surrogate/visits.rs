@@ -144,10 +144,11 @@ impl Samples {
             let massless = visits.iter().filter(|visit| {
                 visit.x.len() == dim && visit.log_marginal < top - depth - FACE_FALL
             });
-            // Far out even a normal tail is without mass, and lies hardly beyond what has mass as seen along most normals: no wall is told by that.
+            // Far out even a normal tail is without mass, and with several variables lies hardly beyond what has mass as seen along most normals: no wall is
+            // told by that.
             let without: Vec<Vec<f64>> = massless
                 .map(|visit| sample(&visit.x, 0.0))
-                .filter(near)
+                .filter(|sample| dim == 1 || near(sample))
                 .map(|sample| sample.w)
                 .collect();
             let without: Vec<&[f64]> = without.iter().map(Vec::as_slice).collect();
