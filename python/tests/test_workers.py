@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pickle
 import signal
 import threading
 import time
@@ -183,3 +184,36 @@ def test_what_cannot_come_back_says_what_to_do(tmp_path):
 
 def _unsendable(x):
     return lambda: x
+
+
+class Sleeps:
+    """A model whose slow evaluation takes long."""
+
+    def prepare(self, x):
+        time.sleep(30)
+
+
+def test_who_waits_for_workers_that_are_ended_leaves_and_begins_no_other_process():
+    """Threads that came back while the interpreter ended took the process with them, and began workers that nobody needed."""
+    from towline._workers import Team, WorkerLost
+
+    team, told = Team(pickle.dumps(Sleeps()), 1), []
+
+    def ask():
+        try:
+            team.prepare(np.zeros(1))
+        except WorkerLost as lost:
+            told.append(str(lost))
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    while not team.workers[0].busy:
+        time.sleep(0.01)
+    process = team.workers[0].process
+    team.end()
+    for thread in threads:
+        thread.join(3)
+    assert not any(thread.is_alive() for thread in threads)
+    assert told == ["the workers have been ended"] * 2
+    assert team.workers[0].process is process and process.poll() is not None

@@ -26,6 +26,8 @@ import numpy as np
 PATIENCE = 5.0
 #: Seconds beyond the limit of an evaluation: it is the engine that judges.
 GRACE = 1.0
+#: What those are told who wait for an evaluation when the workers are ended.
+ENDED = "the workers have been ended"
 _HERE = str(Path(__file__).parent.parent)
 
 
@@ -39,7 +41,7 @@ class Worker:
     def __init__(self, payload: bytes, serving: str, limit: float | None) -> None:
         self.payload, self.serving, self.limit = payload, serving, limit
         self.forgotten: list[int] = []
-        self.busy = False
+        self.busy = self.ended = False
         self.process: subprocess.Popen[bytes]
 
     def start(self) -> None:
@@ -59,10 +61,13 @@ class Worker:
         try:
             kind, answer = self.connection.recv() if self.connection.poll(limit) else ("late", None)
         except (EOFError, OSError) as gone:
+            if self.ended:
+                raise WorkerLost(ENDED) from gone
             raise WorkerLost(f"a worker's process ended {self._begin_anew()} in the middle of an evaluation") from gone
         if kind == "late":
             # The engine has given it up already, and says so; another process takes its place.
-            self._begin_anew()
+            if not self.ended:
+                self._begin_anew()
             raise TimeoutError("the evaluation took longer than it may")
         if kind == "failed":
             raise answer
@@ -90,6 +95,7 @@ class Worker:
 
     def end(self) -> None:
         """Ends the process."""
+        self.ended = True
         process = self.process
         if self.busy:
             # Somebody still waits for an evaluation that hangs, or that nobody needs any more.
@@ -111,6 +117,7 @@ class Team:
         limit = None if limit is None else limit + GRACE
         self.workers = [Worker(payload, self.serving, limit) for _ in range(count)]
         self._free = threading.Condition()
+        self.ended = False
         atexit.register(self.end)
         for worker in self.workers:
             worker.start()
@@ -125,6 +132,8 @@ class Team:
         """This worker, or any, for the caller alone."""
         with self._free:
             while True:
+                if self.ended:
+                    raise WorkerLost(ENDED)
                 candidates = self.workers if worker is None else [worker]
                 found = next((one for one in candidates if not one.busy), None)
                 if found is not None:
@@ -151,14 +160,22 @@ class Team:
         try:
             return self.ask(None, what, *arguments)
         except WorkerLost as lost:
+            if self.ended:
+                raise
             warnings.warn(f"{lost}: it is made again", stacklevel=2)
             return self.ask(None, what, *arguments)
 
     def end(self) -> None:
-        """Ends all processes."""
+        """Ends all processes. Whoever still waits for an evaluation that nobody needs any more leaves before: a thread that came back while the interpreter
+        ends would take the process with it."""
         atexit.unregister(self.end)
+        with self._free:
+            self.ended = True
+            self._free.notify_all()
         for worker in self.workers:
             worker.end()
+        with self._free:
+            self._free.wait_for(lambda: not any(worker.busy for worker in self.workers), GRACE)
 
 
 def serve(descriptor: int) -> None:
