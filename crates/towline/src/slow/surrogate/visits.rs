@@ -148,7 +148,7 @@ impl Samples {
             // told by that.
             let without: Vec<Vec<f64>> = massless
                 .map(|visit| sample(&visit.x, 0.0))
-                .filter(|sample| dim == 1 || near(sample))
+                .filter(|sample| sample.distance.is_finite() && (dim == 1 || near(sample)))
                 .map(|sample| sample.w)
                 .collect();
             let without: Vec<&[f64]> = without.iter().map(Vec::as_slice).collect();
